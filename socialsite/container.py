@@ -5,6 +5,7 @@ used. Only code outside the apps imports this module; views get a service by its
 """
 
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from functools import cache, cached_property, partial
 from typing import TypeVar, get_type_hints
 
@@ -27,6 +28,7 @@ from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PendingLogins
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
+from socialsite.analytics.meter import Meter
 from socialsite.analytics.metrics import SIGNUPS
 from socialsite.analytics.stats import Statistics
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
@@ -91,7 +93,6 @@ from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.edits import EditService
-from timelines.publishing.forms import PostForm
 from timelines.publishing.hashtag_limit import NewHashtagLimit
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
@@ -112,7 +113,13 @@ from timelines.threads.service import ThreadService
 from timelines.visibility.rights import requires_follow
 
 S = TypeVar("S")
-field_types: Callable[[type], dict[str, object]] = cache(get_type_hints)
+
+
+@cache
+def field_types(service_class: Callable[..., object]) -> dict[str, object]:
+    """Return the types of the fields of a dataclass, or of the parameters of another class."""
+    types = get_type_hints(service_class if is_dataclass(service_class) else service_class.__init__)
+    return {name: field_type for name, field_type in types.items() if name != "return"}
 
 
 class _Built(cached_property[S]):
@@ -143,9 +150,10 @@ class Services:
         """Return a service of this class. Fields that are not in `parts` are filled by type or name.
 
         A field whose type is a service or repository class gets that service or repository. If several repositories
-        have the class, the field's name selects one. Other fields get the setting of ServiceConfig with their name.
+        have the class, the field's name selects one. A field of a protocol gets the service or repository with its
+        name. Other fields get the setting of ServiceConfig with their name.
         """
-        for name, field_type in field_types(service_class).items():
+        for name, field_type in field_types(service_class).items():  # type: ignore[arg-type]  # mypy: not hashable
             if name in parts:
                 continue
             if field_type in ATTRIBUTE_BY_TYPE:
@@ -154,6 +162,8 @@ class Services:
                 parts[name] = repositories[name]
             elif repositories:
                 (parts[name],) = repositories.values()
+            elif getattr(field_type, "_is_protocol", False) and name in (vars(Services) | vars(self.repositories)):
+                parts[name] = getattr(self if name in vars(Services) else self.repositories, name)
             elif hasattr(self.config, name):
                 parts[name] = getattr(self.config, name)
         return service_class(**parts)
@@ -165,21 +175,14 @@ class Services:
 
     # Services for all apps
 
-    @cached_property
-    def ids(self) -> PostIdGenerator:
-        return PostIdGenerator(self.clock)
-
-    @cached_property
-    def outbox(self) -> JobQueue:
-        return JobQueue(self.store)
+    ids = _Built(PostIdGenerator)
+    outbox = _Built(JobQueue)
 
     @cached_property
     def memory(self) -> MemoryGuard:
         return MemoryGuard(self.store, self.config.memory_reserve)
 
-    @cached_property
-    def limits(self) -> RateLimiter:
-        return RateLimiter(self.store)
+    limits = _Built(RateLimiter)
 
     @cached_property
     def action_limits(self) -> ActionLimits:
@@ -191,13 +194,11 @@ class Services:
         return Statistics.create(self.store, self.clock, totals)
 
     @cached_property
-    def live(self) -> LiveService:
-        return LiveService(store=self.store, clock=self.clock, lag=self.repositories.lag)
+    def meter(self) -> Meter:
+        return self.statistics.meter
 
-    @cached_property
-    def outgoing(self) -> OutgoingClient:
-        return OutgoingClient()
-
+    live = _Built(LiveService)
+    outgoing = _Built(OutgoingClient)
     site = _Built(SiteService)
 
     # Accounts
@@ -214,7 +215,7 @@ class Services:
             end_sessions=self.sessions.end_all,
             on_deletion_requested=self._store_deletion,
             on_account_deleted=self._close_account,
-            on_account_created=partial(self.statistics.meter.count, SIGNUPS),
+            on_account_created=partial(self.meter.count, SIGNUPS),
             on_names_changed=self.search_indexer.update_names_if_available,
             on_password_changed=self._mail_password_change,
             check_texts=self.blocked_content.check_profile,
@@ -249,11 +250,7 @@ class Services:
     passkeys = _Built(PasskeyService)
     pending_logins = _Built(PendingLogins)
     access_tokens = _Built(AccessTokenService)
-
-    @cached_property
-    def mail_queue(self) -> MailQueue:
-        return MailQueue(self.store)
-
+    mail_queue = _Built(MailQueue)
     mail = _Built(MailService)
     mail_sending = _Built(MailSending)
     joining = _Built(JoiningService)
@@ -267,21 +264,11 @@ class Services:
 
     # Reading
 
-    @cached_property
-    def pipeline(self) -> ReadPipeline:
-        sources = self._build(Sources, members=self.repositories.members, shows_previews=self.config.link_previews)
-        return ReadPipeline(sources=sources, clock=self.clock)
-
+    sources = _Built(Sources)
+    pipeline = _Built(ReadPipeline)
     list_rules = _Built(ListRules)
-
-    @cached_property
-    def fan_out_on_read(self) -> FanOutOnRead:
-        return self._build(FanOutOnRead, threshold=self.config.pull_threshold, grace_ms=self.config.pull_grace_ms)
-
-    @cached_property
-    def reading(self) -> ReadingService:
-        return self._build(ReadingService, list_rules=self.list_rules)
-
+    fan_out_on_read = _Built(FanOutOnRead)
+    reading = _Built(ReadingService)
     channel_resolver = _Built(ChannelResolver)
     threads = _Built(ThreadService)
     markers = _Built(MarkerService)
@@ -297,23 +284,19 @@ class Services:
 
     # Notifications
 
-    @cached_property
-    def notifications(self) -> NotificationService:
-        visibility = self._build(NotificationVisibility)
-        return self._build(NotificationService, visibility=visibility, live=self.live, pushes=self.push_events)
+    notification_visibility = _Built(NotificationVisibility)
 
     @cached_property
-    def preview_queue(self) -> PreviewQueue:
-        return PreviewQueue(self.store)
+    def notifications(self) -> NotificationService:
+        return self._build(NotificationService, pushes=self.push_events)
+
+    preview_queue = _Built(PreviewQueue)
 
     @cached_property
     def previews(self) -> PreviewService:
         return self._build(PreviewService, announce_post=self.live.post_edited)
 
-    @cached_property
-    def push_queue(self) -> PushQueue:
-        return PushQueue(self.store)
-
+    push_queue = _Built(PushQueue)
     push_events = _Built(PushEvents)
     push = _Built(PushService)
     push_sending = _Built(PushSending)
@@ -322,14 +305,8 @@ class Services:
 
     # Pictures
 
-    @cached_property
-    def media_queue(self) -> MediaQueue:
-        return MediaQueue(self.store)
-
-    @cached_property
-    def media_files(self) -> MediaFiles:
-        return self.repositories.media_files
-
+    media_queue = _Built(MediaQueue)
+    media_files = _Built(MediaFiles)
     media_processing = _Built(MediaProcessing)
 
     @cached_property
@@ -343,10 +320,7 @@ class Services:
 
     # Exports and imports of accounts
 
-    @cached_property
-    def archive_queue(self) -> ArchiveQueue:
-        return ArchiveQueue(self.store)
-
+    archive_queue = _Built(ArchiveQueue)
     archive_sources = _Built(ArchiveSources)
     exports = _Built(ExportService)
 
@@ -358,10 +332,7 @@ class Services:
     # Publishing and reactions
 
     author_timelines = _Built(AuthorTimelines)
-
-    @cached_property
-    def post_writer(self) -> PostWriter:
-        return self._build(PostWriter, meter=self.statistics.meter)
+    post_writer = _Built(PostWriter)
 
     @cached_property
     def publishing(self) -> PublishingService:
@@ -371,24 +342,15 @@ class Services:
             attach_pictures=self.media.attach,
             release_pictures=self.media.release,
             authorize_quote=self.quotes.authorize,
-            boosts=self.boosts,
             find_visible=self.pipeline.find_visible,
             check_memory=self.memory.check,
             max_graphemes=self.config.post_max_length,
-            hold_post=self._hold_post,
+            hold_post=lambda author_id, form: self.drafts.hold(author_id, form),  # drafts needs this service
         )
-
-    async def _hold_post(self, author_id: AccountId, form: PostForm) -> None:
-        await self.drafts.hold(author_id, form)
 
     @cached_property
     def edits(self) -> EditService:
-        return self._build(
-            EditService,
-            publishing=self.publishing,
-            find_visible=self.pipeline.find_visible,
-            check_memory=self.memory.check,
-        )
+        return self._build(EditService, find_visible=self.pipeline.find_visible, check_memory=self.memory.check)
 
     new_hashtags = _Built(NewHashtagLimit)
     boosts = _Built(BoostService)
@@ -398,43 +360,29 @@ class Services:
 
     @cached_property
     def reactions(self) -> ReactionsService:
-        return self._build(
-            ReactionsService,
-            track_pending=self.pending_notifications.track,
-            check_room=self.memory.check,
-        )
+        track_pending = self.pending_notifications.track
+        return self._build(ReactionsService, track_pending=track_pending, check_room=self.memory.check)
 
     # Accounts and their relations
 
     @cached_property
     def following(self) -> FollowingService:
-        return self._build(
-            FollowingService,
-            notifications=self.notifications,
-            track_pending=self.pending_notifications.track,
-        )
+        track_pending = self.pending_notifications.track
+        return self._build(FollowingService, notifications=self.notifications, track_pending=track_pending)
 
     follow_requests = _Built(FollowRequestService)
-
-    @cached_property
-    def blocks_and_mutes(self) -> BlocksAndMutesService:
-        return self._build(BlocksAndMutesService, live=self.live)
-
+    blocks_and_mutes = _Built(BlocksAndMutesService)
     profiles = _Built(ProfileService)
     featured = _Built(FeaturedService)
     account_summaries = _Built(AccountSummaryService)
     follow_suggestions = _Built(FollowSuggestionService)
-
-    @cached_property
-    def filters(self) -> FilterService:
-        return self._build(FilterService, live=self.live)
-
+    filters = _Built(FilterService)
     reports = _Built(ReportService)
 
     @cached_property
     def lists(self) -> ListService:
-        timelines = self.repositories.list_timelines
-        return self._build(ListService, timelines=timelines, live=self.live, members_cap=self.config.list_members_cap)
+        timelines, members_cap = self.repositories.list_timelines, self.config.list_members_cap
+        return self._build(ListService, timelines=timelines, members_cap=members_cap)
 
     # The worker
 
@@ -453,23 +401,14 @@ class Services:
 
     @cached_property
     def fan_out(self) -> FanOutService:
+        notify, notify_edit = self.notifications.notify, self.notifications.notify_edit
         return self._build(
             FanOutService,
-            meter=self.statistics.meter,
-            slice_ms=self.config.time_slice_ms,
-            post_listeners=(
-                self.notifications.notify,
-                self.trends.count_post,
-                self.polls.schedule_end,
-                self.previews.request,
-            ),
+            post_listeners=(notify, self.trends.count_post, self.polls.schedule_end, self.previews.request),
             edit_listeners=(
-                self.notifications.notify_edit,
-                self.trends.count_edit,
-                self.polls.schedule_end_of_edit,
-                self.previews.request_edit,
+                notify_edit, self.trends.count_edit, self.polls.schedule_end_of_edit, self.previews.request_edit
             ),
-        )
+        )  # fmt: skip
 
     @cached_property
     def purging(self) -> AccountPurge:
@@ -497,10 +436,7 @@ class Services:
         """A new audit, for one run at a time."""
         return Audit(self.audit_context)
 
-    @cached_property
-    def audit_sampler(self) -> AuditSampler:
-        return AuditSampler(self.audit_context)
-
+    audit_sampler = _Built(AuditSampler)
     rebuild_after_restore = _Built(RebuildAfterRestore)
 
 
@@ -510,10 +446,6 @@ ATTRIBUTE_BY_CLASS = {
     if isinstance(member, cached_property)
 }
 """Service class -> name of the attribute of `Services` with this service."""
-ATTRIBUTE_BY_TYPE = ATTRIBUTE_BY_CLASS | {
-    Store: "store",
-    TimeSource: "clock",
-    ServiceConfig: "config",
-    PostAnnouncer: "live",
-}
+_FURTHER_TYPES = {Store: "store", TimeSource: "clock", ServiceConfig: "config", PostAnnouncer: "live"}
+ATTRIBUTE_BY_TYPE = ATTRIBUTE_BY_CLASS | _FURTHER_TYPES
 """Type of a field -> name of the attribute of `Services` that fills the field."""

@@ -1,5 +1,7 @@
 """The repositories of one event loop, one of each kind over one store."""
 
+from typing import get_type_hints
+
 from accounts.accounts.repository import AccountRepository
 from accounts.factors.repository import FactorRepository
 from accounts.joining.repository import JoiningRepository
@@ -30,7 +32,6 @@ from timelines.lists.repository import ListMembers, Lists
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.markers.repository import Markers
 from timelines.media.repository import MediaRows
-from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotifications
 from timelines.notifications.repository import Notifications
 from timelines.pins.repository import Pins
@@ -54,59 +55,61 @@ AnyClock = Clock | FixedClock
 class Repositories:
     """One repository of each kind over one store, with the sizes of the configuration."""
 
+    site: SiteRepository
+    joining: JoiningRepository
+    accounts: AccountRepository
+    sessions: SessionRepository
+    oauth: OAuthRepository
+    factors: FactorRepository
+    mails: MailRepository
+    sanctions: SanctionRepository
+    drafts: Drafts
+    transfers: Transfers
+    poll_votes: PollRepository
+    quotes: QuoteRepository
+    hashtag_timelines: HashtagTimelines
+    lists: Lists
+    lag: DeliveryLag
+    notifications: Notifications
+    previews: PreviewRepository
+    push_subscriptions: PushSubscriptions
+    followed_hashtags: FollowedHashtags
+    trends: Trends
+    reactions: Reactions
+    pins: Pins
+    bookmarks: Bookmarks
+    blocks_and_mutes: BlocksAndMutes
+    follow_requests: FollowRequests
+    filters: Filters
+    reports: Reports
+    markers: Markers
+    fan_out_on_read_authors: FanOutOnReadAuthors
+    search_index: PostIndex
+    search_names: NameIndex
+    pending_search_posts: PendingSearchPosts
+    pending_notifications: PendingNotifications
+    media_rows: MediaRows
+    graph_ranks: GraphRanks
+
     def __init__(self, store: Store, clock: AnyClock, config: ServiceConfig) -> None:
         partitions, ttl_ms, ahead = config.follow_partitions, config.home_ttl_ms, config.read_ahead
         homes = TimelineCacheSpec(keys.home_timeline, keys.HOME_TIMELINE_KEY_PATTERN, config.home_cap, ttl_ms, ahead)
         list_timelines = TimelineCacheSpec(
             keys.list_timeline, keys.LIST_TIMELINE_KEY_PATTERN, config.list_cap, ttl_ms, ahead
         )
-        self.site = SiteRepository(store)
-        self.joining = JoiningRepository(store)
-        self.accounts = AccountRepository(store)
-        self.sessions = SessionRepository(store)
+        for name, repository_class in get_type_hints(Repositories).items():
+            setattr(self, name, repository_class(store))
         self.tokens = SessionRepository(store, ACCESS_TOKEN_LIMITS, ACCESS_TOKENS)
         self.app_tokens = SessionRepository(store, APP_TOKEN_LIMITS, ACCESS_TOKENS)
-        self.oauth = OAuthRepository(store)
-        self.factors = FactorRepository(store)
-        self.mails = MailRepository(store)
-        self.sanctions = SanctionRepository(store)
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
-        self.drafts = Drafts(store)
-        self.transfers = Transfers(store)
-        self.poll_votes = PollRepository(store)
-        self.quotes = QuoteRepository(store)
         self.threads = ReplyRepository(store, self.posts)
         self.author_feeds = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)
         self.public = PublicTimelineRepository(store, config.public_cap)
-        self.hashtag_timelines = HashtagTimelines(store)
         self.homes = CachedTimelines(store, clock, homes)
         self.list_timelines = CachedTimelines(store, clock, list_timelines)
         self.follows = Follows(store, partitions=partitions, following_cap=config.following_cap)
-        self.lists = Lists(store)
         self.members = ListMembers(store, partitions=partitions, members_cap=config.list_members_cap)
-        self.lag = DeliveryLag(store)
-        self.notifications = Notifications(store)
-        self.previews = PreviewRepository(store)
-        self.push_subscriptions = PushSubscriptions(store)
-        self.followed_hashtags = FollowedHashtags(store)
-        self.trends = Trends(store)
-        self.reactions = Reactions(store)
-        self.pins = Pins(store)
-        self.bookmarks = Bookmarks(store)
-        self.blocks_and_mutes = BlocksAndMutes(store)
-        self.follow_requests = FollowRequests(store)
-        self.filters = Filters(store)
-        self.reports = Reports(store)
-        self.markers = Markers(store)
-        self.fan_out_on_read_authors = FanOutOnReadAuthors(store)
-        self.search_index = PostIndex(store)
-        self.search_names = NameIndex(store)
-        self.pending_search_posts = PendingSearchPosts(store)
-        self.pending_notifications = PendingNotifications(store)
-        self.media_rows = MediaRows(store)
-        self.media_files = MediaFiles()
-        self.graph_ranks = GraphRanks(store)
         self.imported_posts = ImportedPosts(
             store, profile_cap=config.profile_cap, profile_partitions=config.profile_partitions
         )

@@ -14,6 +14,8 @@ from accounts.domain import (
     DELETED,
     LIMITED,
     MARKS_PICTURES,
+    SUSPENDED,
+    WAITING,
     AccountState,
     Author,
     Preferences,
@@ -42,34 +44,17 @@ NO_ACCOUNT_ID = AccountId(0)
 """An id that no account has, because INCR starts at 1."""
 STAFF_CAP = 1_000  # accounts that have or had a role
 CACHED_HANDLES_MAX = 50_000  # account ids that a process caches by handle: about 7 MB
+TEXT_FIELDS: Final = (
+    "handle", "display_name", "bio", "link", "password", "state", "avatar", "header", "moved_to",
+)  # fmt: skip
 ACCOUNT_FIELDS: Final = (
-    "handle",
-    "display_name",
-    "bio",
-    "link",
-    "password",
-    "created_ms",
-    "state",
-    "staff",
-    "version",
-    "private",
-    "avatar",
-    "header",
-    "preferences",
-    "delete_ms",
-    "moved_to",
-    "restrictions",
-    "silenced_until_ms",
-    "role",
-    "sanctions",
-)
+    *TEXT_FIELDS, "created_ms", "staff", "version", "private", "preferences", "delete_ms", "restrictions",
+    "silenced_until_ms", "role", "sanctions",
+)  # fmt: skip
 AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar", "restrictions")
 STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
-    b"active": "active",
-    b"suspended": "suspended",
-    b"deleted": "deleted",
-    b"waiting": "waiting",
-}
+    b"active": ACTIVE, b"suspended": SUSPENDED, b"deleted": DELETED, b"waiting": WAITING,
+}  # fmt: skip
 
 
 class AccountRepository:
@@ -340,15 +325,10 @@ def create_account_command(account: Account, facts: Mapping[str, str] | None = N
 def encode_account(account: Account) -> dict[str, str]:
     """Return the stored fields of an account."""
     return {
-        "handle": account.handle,
-        "display_name": account.display_name,
-        "bio": account.bio,
-        "link": account.link,
-        "password": account.password,
-        "created_ms": str(account.created_ms),
+        **{name: getattr(account, name) for name in ("handle", "display_name", "bio", "link", "password")},
+        **{name: str(getattr(account, name)) for name in ("created_ms", "version")},
         "state": account.state or ACTIVE,
         "staff": "1" if account.is_staff else "0",
-        "version": str(account.version),
         "private": "1" if account.is_private else "0",
         **({"role": account.role} if account.role else {}),
         **({"preferences": account.encoded_preferences} if account.encoded_preferences else {}),
@@ -367,55 +347,24 @@ def read_account_command(account_id: AccountId) -> PreparedCommand:
 
 
 @lru_cache(maxsize=4_096)
-def decode_account(
-    account_id: AccountId,
-    handle: bytes,
-    display_name: bytes,
-    bio: bytes,
-    link: bytes,
-    password: bytes,
-    created_ms: bytes,
-    state: bytes,
-    staff: bytes,
-    version: bytes,
-    private: bytes | None,
-    avatar: bytes | None,
-    header: bytes | None,
-    preferences: bytes | None,
-    delete_ms: bytes | None,
-    moved_to: bytes | None,
-    restrictions: bytes | None,
-    silenced_until_ms: bytes | None,
-    role: bytes | None,
-    sanctions: bytes | None,
-) -> Account:
-    """Return the account with these stored fields.
+def decode_account(account_id: AccountId, *row: bytes | None) -> Account:
+    """Return the account with these values of ACCOUNT_FIELDS.
 
     The caller copies the account before use, since Django models are mutable. Staff without a stored role are owners.
     """
-    is_staff, bits = staff == b"1", int(restrictions or 0)
+    stored = {name: (value or b"").decode() for name, value in zip(ACCOUNT_FIELDS, row, strict=True)}
+    is_staff, bits = stored["staff"] == "1", int(stored["restrictions"] or 0)
     return Account(
         id=account_id,
-        handle=handle.decode(),
-        display_name=display_name.decode(),
-        bio=bio.decode(),
-        link=link.decode(),
-        password=password.decode(),
-        created_ms=int(created_ms),
-        state=state.decode(),
+        **{name: stored[name] for name in TEXT_FIELDS},
+        **{name: int(stored[name] or 0) for name in ("created_ms", "version", "delete_ms", "silenced_until_ms")},
         is_staff=is_staff,
-        version=int(version),
-        is_private=private == b"1",
-        avatar=avatar.decode() if avatar else "",
-        header=header.decode() if header else "",
-        encoded_preferences=preferences.decode() if preferences else "",
-        delete_ms=int(delete_ms or 0),
-        moved_to=moved_to.decode() if moved_to else "",
+        is_private=stored["private"] == "1",
+        encoded_preferences=stored["preferences"],
         limited=bool(bits & LIMITED),
         marks_pictures=bool(bits & MARKS_PICTURES),
-        silenced_until_ms=int(silenced_until_ms or 0),
-        role=role.decode() if role else OWNER if is_staff else "",
-        has_sanctions=bool(sanctions),
+        role=stored["role"] or (OWNER if is_staff else ""),
+        has_sanctions=bool(stored["sanctions"]),
     )
 
 

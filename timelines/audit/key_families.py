@@ -29,6 +29,32 @@ from timelines.pins.repository import PINS_CAP
 from timelines.reactions.bookmarks import BOOKMARKS_CAP
 
 QUEUES = "|".join(QUEUE_NAMES)
+TYPE_CHECKED_ONLY: tuple[tuple[str, str] | tuple[str, str, tuple[str, int]], ...] = (
+    (r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
+    (r"timelines:\{\d+\}:pins", "zset", ("pins", PINS_CAP)),
+    (r"timelines:\{\d+\}:(mutes|quieted|tags|voted)|series:\{trends\}:.*", "zset"),
+    (r"posts:\{\d+\}:(gone|votes)|timelines:\{pulled\}:authors|jobs:\{due\}:(polls|posts)", "zset"),
+    (r"jobs:\{(mail\}:due|due\}:(digests|deletions|sanctions|appeals|held))", "zset"),
+    (r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),
+    (rf"jobs:\{{({QUEUES})\}}:waiting|posts:\{{media\}}:checks", "zset"),
+    (r"accounts:\{\d+\}:(events|refusals)", "list"),
+    (r"accounts:\{applications\}:applications", "zset"),
+    (r"timelines:\{(reports\}:reports|\d+\}:imported:\d+)", "list"),
+    (r"accounts:(\{\d+\}:(browsers|factors|invitations)|\{staff\}:staff)", "hash"),
+    (r"accounts:\{\d+\}:(mails|sanctions)", "hash"),
+    (r"accounts:\{[0-9a-f]{32}\}:signups", "string"),
+    (r"accounts:\{(ids\}:accounts|site\}:(settings|announcements))|timelines:\{ids\}:lists", "string"),
+    (r"posts:\{[0-9a-f]+\}:(source|preview|unpreviewed)", "string"),
+    (r"limits:.*|timelines:\{(\d+\}:notified|site\}:vapid)|jobs:\{alerts\}:(backup|state)", "string"),
+    (r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
+    (rf"jobs:\{{audit\}}:drift|jobs:\{{({QUEUES})\}}:unfinished", "hash"),
+    (r"series:\{b\d+\}:(buffer|batch):.*", "hash"),
+    (r"timelines:\{\d+\}:(filters|position|preferences|drafts|push)", "hash"),
+    (r"posts:\{media\}:(usage|folder)|timelines:\{reports\}:claims", "hash"),
+    (r"timelines:\{\d+\}:exclusive", "set"),
+    (rf"jobs:\{{({QUEUES})\}}:(stream|dead|waiting:\d+)|jobs:\{{audit\}}:trail", "stream"),
+)  # fmt: skip
+"""Families of which only the type is checked: patterns, Redis types and caps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +88,6 @@ class KeyFamilies:
             pattern: str, redis_type: str, check: Check, cap: tuple[str, int] | None = None, *, leftovers: bool = False
         ) -> KeyFamily:
             return KeyFamily(re.compile(pattern), redis_type, check, cap, leftovers)
-
-        def type_only(pattern: str, redis_type: str, cap: tuple[str, int] | None = None) -> KeyFamily:
-            """Return a family whose check covers only the type of its keys."""
-            return family(pattern, redis_type, self.types.has_type(redis_type), cap)
 
         self.all = (
             # posts: authors, author feeds, parents, originals, tags; their sets: posts, accounts, counts
@@ -122,30 +144,10 @@ class KeyFamilies:
             family(r"timelines:\{reports\}:posts", "hash", reports.posts, leftovers=True),
             family(r"timelines:\{reports\}:(open|closed|about|by)", "zset", reports.entries),
             family(r"timelines:\{reports\}:queue", "zset", reports.queue),
-            # families of which only the type is checked
-            type_only(r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
-            type_only(r"timelines:\{\d+\}:pins", "zset", ("pins", PINS_CAP)),
-            type_only(r"timelines:\{\d+\}:(mutes|quieted|tags|voted)|series:\{trends\}:.*", "zset"),
-            type_only(r"posts:\{\d+\}:(gone|votes)|timelines:\{pulled\}:authors|jobs:\{due\}:(polls|posts)", "zset"),
-            type_only(r"jobs:\{(mail\}:due|due\}:(digests|deletions|sanctions|appeals|held))", "zset"),
-            type_only(r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),
-            type_only(rf"jobs:\{{({QUEUES})\}}:waiting|posts:\{{media\}}:checks", "zset"),
-            type_only(r"accounts:\{\d+\}:(events|refusals)", "list"),
-            type_only(r"accounts:\{applications\}:applications", "zset"),
-            type_only(r"timelines:\{(reports\}:reports|\d+\}:imported:\d+)", "list"),
-            type_only(r"accounts:(\{\d+\}:(browsers|factors|invitations)|\{staff\}:staff)", "hash"),
-            type_only(r"accounts:\{\d+\}:(mails|sanctions)", "hash"),
-            type_only(r"accounts:\{[0-9a-f]{32}\}:signups", "string"),
-            type_only(r"accounts:\{(ids\}:accounts|site\}:(settings|announcements))|timelines:\{ids\}:lists", "string"),
-            type_only(r"posts:\{[0-9a-f]+\}:(source|preview|unpreviewed)", "string"),
-            type_only(r"limits:.*|timelines:\{(\d+\}:notified|site\}:vapid)|jobs:\{alerts\}:(backup|state)", "string"),
-            type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
-            type_only(rf"jobs:\{{audit\}}:drift|jobs:\{{({QUEUES})\}}:unfinished", "hash"),
-            type_only(r"series:\{b\d+\}:(buffer|batch):.*", "hash"),
-            type_only(r"timelines:\{\d+\}:(filters|position|preferences|drafts|push)", "hash"),
-            type_only(r"posts:\{media\}:(usage|folder)|timelines:\{reports\}:claims", "hash"),
-            type_only(r"timelines:\{\d+\}:exclusive", "set"),
-            type_only(rf"jobs:\{{({QUEUES})\}}:(stream|dead|waiting:\d+)|jobs:\{{audit\}}:trail", "stream"),
+            *(
+                family(pattern, redis_type, self.types.has_type(redis_type), *caps)
+                for pattern, redis_type, *caps in TYPE_CHECKED_ONLY
+            ),
         )  # fmt: skip
 
     def group(self, keys: Iterable[Key]) -> Mapping[KeyFamily, list[Key]]:

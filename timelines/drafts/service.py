@@ -29,7 +29,8 @@ from timelines.notifications.service import NotificationService
 from timelines.posts.post import PostDetails
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.forms import PostForm
-from timelines.publishing.service import PublishingService, idempotency_key_digest
+from timelines.publishing.post_writer import idempotency_key_digest
+from timelines.publishing.service import PublishingService
 
 MIN_AHEAD_MS = 5 * 60_000
 UNFINISHED_MS = 60 * 60_000

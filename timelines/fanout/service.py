@@ -83,7 +83,7 @@ class FanOutService:
     meter: Meter
     clock: TimeSource
     posts_per_pass: int
-    slice_ms: int = SLICE_MS
+    time_slice_ms: int = SLICE_MS
     post_listeners: Sequence[PostListener] = ()
     edit_listeners: Sequence[EditListener] = ()
 
@@ -156,7 +156,7 @@ class FanOutService:
         self, load_post: Awaitable[Post | None], author_id: AccountId, cursor: PassCursor
     ) -> tuple[bytes, ...]:
         """Deliver to homes for a time slice, then to lists if the homes are done and time is left."""
-        size, until = self._pass_size(self.homes), slice_end(self.slice_ms / 1000)
+        size, until = self._pass_size(self.homes), slice_end(self.time_slice_ms / 1000)
 
         async def read(cursor: PassCursor) -> PassPage[AccountId]:
             return await self.follows.followers_pass(author_id, cursor, size)
@@ -174,7 +174,7 @@ class FanOutService:
     async def _fan_out_to_lists(
         self, load_post: Awaitable[Post | None], author_id: AccountId, cursor: PassCursor
     ) -> tuple[bytes, ...]:
-        size, until = self._pass_size(self.list_timelines), slice_end(self.slice_ms / 1000)
+        size, until = self._pass_size(self.list_timelines), slice_end(self.time_slice_ms / 1000)
 
         async def read(cursor: PassCursor) -> PassPage[ListId]:
             return await self.members.listed_on_pass(author_id, cursor, size)

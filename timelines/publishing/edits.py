@@ -24,10 +24,11 @@ from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
 from timelines.posts.post import Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.content_rules import check_mentions
 from timelines.publishing.forms import EditForm
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer
-from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService, check_mentions
+from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService
 
 VERSIONS_CAP = 50
 """The maximum number of edits of a post."""

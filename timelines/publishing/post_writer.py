@@ -4,8 +4,11 @@ The job is stored before the post, so that a worker can finish the work after a 
 different idempotency keys. All other steps are the same, and each step may be repeated.
 """
 
+import hashlib
 from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import msgpack
 
 from socialsite.analytics.meter import Meter
 from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
@@ -14,7 +17,7 @@ from socialsite.store.aof import wait_for_aof_during
 from socialsite.tasks import run_together
 from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
-from timelines.posts.post import Post
+from timelines.posts.post import PUBLIC, Post, PostDetails
 from timelines.posts.repository import PostRepository, WriteResult
 from timelines.posts.stored_values import PostState
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -135,3 +138,17 @@ class PostWriter:
         exists, *_ = await wait_for_aof_during(reads)
         if not exists:
             raise PostNotFound
+
+
+def idempotency_key_digest(key: str) -> str:
+    """Return the digest of an idempotency key. The Redis key has the digest in its name, and no user text."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def hash_request(
+    text: str, in_reply_to: PostId | None, audience: int = PUBLIC, details: PostDetails | None = None
+) -> str:
+    """Return the digest of a request. A repeated request has the same digest."""
+    content = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
+    encoded_details = b"" if details is None else b"\0" + msgpack.encode(details)  # no text contains NUL
+    return hashlib.sha256(content.encode() + encoded_details).hexdigest()[:32]

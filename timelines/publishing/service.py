@@ -9,18 +9,14 @@ Publishing takes four round trips before the response:
 """
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-from msgspec import msgpack, structs
+from msgspec import structs
 
-from socialsite.characters import MARKS_PER_CLUSTER_CAP
-from socialsite.errors import describe_newcomer_limits
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.site.service import SiteService
@@ -36,12 +32,19 @@ from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.blocked_content import BlockedContent
+from timelines.publishing.content_rules import check_mentions, text_refusal
 from timelines.publishing.forms import PostForm
 from timelines.publishing.hashtag_limit import NewHashtagLimit, TakenHashtags
 from timelines.publishing.polls import PollForm
-from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
-from timelines.text.linkify import find_mentions, has_links
-from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text, grapheme_count
+from timelines.publishing.post_writer import (
+    PostAnnouncer,
+    PostWriter,
+    Reservation,
+    hash_request,
+    idempotency_key_digest,
+)
+from timelines.text.linkify import has_links
+from timelines.text.post_text import TextRefused, check_post_text, grapheme_count
 
 MAX_ATTEMPTS = 20
 UNASSIGNED_ID = PostId(0)
@@ -71,7 +74,6 @@ class ReleasePictures(Protocol):
 
 HoldPost = Callable[[AccountId, PostForm], Awaitable[None]]
 """Stores a post that staff looks at before it is published (DraftService)."""
-NEWCOMER_MENTIONS_CAP = 5
 FIRST_ENTRIES_READ, FIRST_POSTS = 50, 10
 """An author with FIRST_POSTS posts, or with a post that has a link, among so many newest entries is not held."""
 AuthorizeQuote = Callable[[Post], Awaitable[Post]]
@@ -368,16 +370,8 @@ class PublishingService:
             return Post(UNASSIGNED_ID, author_id, text, in_reply_to, audience=audience)
         if audience is None:
             audience = default_audience(is_private=False, parent=entry)
-        root = parent.root_id or parent.id
-        return Post(
-            UNASSIGNED_ID,
-            author_id,
-            text,
-            parent.id,
-            audience=audience,
-            reply_to_author_id=parent.author_id,
-            root_id=root,
-        )
+        draft = Post(UNASSIGNED_ID, author_id, text, parent.id, audience=audience)
+        return structs.replace(draft, reply_to_author_id=parent.author_id, root_id=parent.root_id or parent.id)
 
     async def _find_parent(
         self, author_id: AccountId, in_reply_to: PostId | None, key_digest: str | None
@@ -453,20 +447,6 @@ def _limit_new_hashtags(request: Request, taken: TakenHashtags) -> tuple[Request
     return replace(request, draft=taken.exclude_from(request.draft)), taken.unused
 
 
-def check_mentions(text: str, caller: Caller | None) -> None:
-    """Raise PostInvalid if a new account mentions more accounts than it may."""
-    if caller is None or not caller.newcomer_until_ms or len(find_mentions(text)) <= NEWCOMER_MENTIONS_CAP:
-        return
-    message = ngettext(
-        "New accounts can mention at most %(most)d person in a post.",
-        "New accounts can mention at most %(most)d people in a post.",
-        NEWCOMER_MENTIONS_CAP,
-    )
-    raise PostInvalid(
-        {"text": f"{message % {'most': NEWCOMER_MENTIONS_CAP}} {describe_newcomer_limits(caller.newcomer_until_ms)}"}
-    )
-
-
 def default_audience(is_private: bool, parent: HydratedPost | None = None, preferred: int = PUBLIC) -> int:
     """Return the audience of a post whose request names no audience.
 
@@ -476,36 +456,3 @@ def default_audience(is_private: bool, parent: HydratedPost | None = None, prefe
     if is_private or (parent is not None and parent.author.private):
         return FOLLOWERS
     return preferred if parent is None else parent.post.audience
-
-
-def idempotency_key_digest(key: str) -> str:
-    """Return the digest of an idempotency key. The Redis key has the digest in its name, and no user text."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def hash_request(
-    text: str, in_reply_to: PostId | None, audience: int = PUBLIC, details: PostDetails | None = None
-) -> str:
-    """Return the digest of a request. A repeated request has the same digest."""
-    content = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
-    encoded_details = b"" if details is None else b"\0" + msgpack.encode(details)  # no text contains NUL
-    return hashlib.sha256(content.encode() + encoded_details).hexdigest()[:32]
-
-
-def text_refusal(code: str, max_graphemes: int) -> str:
-    """Return the translated error message for the code of a TextRefused."""
-    match code:
-        case "empty":
-            return _("Write something first.")
-        case "too_long":
-            return ngettext(
-                "This is too long: a post has at most %(most)s character.",
-                "This is too long: a post has at most %(most)s characters.",
-                max_graphemes,
-            ) % {"most": max_graphemes}
-        case "too_large":
-            return _("This is too large: a text has at most %(most)s bytes.") % {"most": TEXT_BYTES_CAP}
-        case "marks":
-            return _("One character can have at most %(most)s combining marks.") % {"most": MARKS_PER_CLUSTER_CAP}
-        case _:
-            return _("This text has characters that cannot be stored.")

@@ -45,22 +45,22 @@ class FanOutOnReadAuthors:
 class FanOutOnRead:
     """Decides whether a post is pushed to homes or merged in when they are read.
 
-    An author is added to the set above `threshold` followers. If `threshold` is 0, no author is added, and posts of
-    authors in the set are both pushed and merged in. Two thirds of `grace_ms` must be longer than any request.
+    An author is added to the set above `pull_threshold` followers. If it is 0, no author is added, and posts of authors
+    in the set are both pushed and merged in. Two thirds of `pull_grace_ms` must be longer than any request.
     """
 
     pulled: FanOutOnReadAuthors
     follows: Follows
     clock: TimeSource
-    threshold: int
-    grace_ms: int
+    pull_threshold: int
+    pull_grace_ms: int
     _since_by_author: dict[AccountId, int] = field(init=False, default_factory=dict)
     _read_at_ms: int | None = field(init=False, default=None)
 
     async def authors(self) -> dict[AccountId, int]:
         """Return the authors of the set with their entry times. The result is at most a third of the grace time old."""
         now_ms = self.clock.now_ms()
-        if self._read_at_ms is None or now_ms - self._read_at_ms >= self.grace_ms // 3:
+        if self._read_at_ms is None or now_ms - self._read_at_ms >= self.pull_grace_ms // 3:
             self._since_by_author = await self.pulled.read_all()
             self._read_at_ms = now_ms
         return self._since_by_author
@@ -74,13 +74,13 @@ class FanOutOnRead:
         """Return whether the post is not pushed to homes. Adds an author with too many followers to the set."""
         since = await self.authors()
         if post.author_id in since:
-            return self.threshold > 0 and self.is_after_grace(post.id, since[post.author_id])
-        if self.threshold > 0 and len(since) < FAN_OUT_ON_READ_CAP:
+            return self.pull_threshold > 0 and self.is_after_grace(post.id, since[post.author_id])
+        if self.pull_threshold > 0 and len(since) < FAN_OUT_ON_READ_CAP:
             counts = await self.follows.counts(post.author_id)
-            if counts.followers > self.threshold:
+            if counts.followers > self.pull_threshold:
                 await self.pulled.add(post.author_id, self.clock.now_ms())
         return False
 
     def is_after_grace(self, post_id: int, since_ms: int) -> bool:
         """Return whether the post was written after the grace time of its author. Such a post is not pushed."""
-        return ms_from_id(post_id) >= since_ms + self.grace_ms
+        return ms_from_id(post_id) >= since_ms + self.pull_grace_ms

@@ -114,7 +114,7 @@ class Sources:
     authors: AccountService
     follows: Follows
     members: ListMembers
-    shows_previews: bool = False
+    link_previews: bool = False
     facts: PostFactsCache = field(default_factory=PostFactsCache)
 
 
@@ -226,7 +226,7 @@ class HydrationState:
         reads += [sources.authors.read_preferences(rights.viewer_id) for rights in choosers if rights.viewer_id]
         if quotes:
             reads.append(read_consents(quotes))
-        links = sources.facts.links_among(post_ids) if sources.shows_previews else {}
+        links = sources.facts.links_among(post_ids) if sources.link_previews else {}
         if links:
             reads.append(read_previews(links))
         stored_posts, counts, authors, *results = await sources.store.read(*reads)
@@ -309,7 +309,7 @@ class HydrationState:
         if detailed:
             await self._read_polls([post.id for post in detailed if post.extra.poll])
         edited = [post for post in detailed if post.extra.version]
-        if self._sources.shows_previews and (edited or has_new_posts):
+        if self._sources.link_previews and (edited or has_new_posts):
             self._sources.facts.add(edited)
             await self._read_new_previews()
         for rights in self.rights:

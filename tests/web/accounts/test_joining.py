@@ -12,7 +12,7 @@ from tests.support.browser import HttpBrowser
 from tests.support.factors import set_up_totp
 from tests.support.visitor import PASSWORD
 from tests.web.conftest import OpenBrowser
-from timelines.publishing.service import NEWCOMER_MENTIONS_CAP
+from timelines.publishing.content_rules import NEWCOMER_MENTIONS_CAP
 
 REASON = "I would like to talk about trains with others."
 
