@@ -2,7 +2,8 @@
 
 A home of 30 posts with an empty cache, then a profile. Chromium's DevTools give the tab a processor of a quarter of
 this machine's speed and a connection of 1.6 Mbit/s with 150 ms. Bytes are those on the wire with the heads of the
-responses; requests include icons and scripts, not the socket. Every round has a browser context of its own.
+responses; requests include icons and scripts, not the socket nor the service worker, which loads the offline page
+after the first page. Every round has a browser context of its own.
 
 A trace shows where the time until the largest paint goes, in ms: 190 until the page is there, 60 until the browser
 reads it, 230 until the stylesheet is there (requested by the head of the response, as the page is read), then 100 for

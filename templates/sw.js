@@ -12,8 +12,8 @@ self.addEventListener("install", (event) => {
 
 async function fillCache() {
   const cache = await caches.open(CACHE);
-  const requests = [OFFLINE, ...FILES].map((path) => new Request(path, { credentials: "omit", cache: "reload" }));
-  await cache.addAll(requests);
+  const files = FILES.map((path) => new Request(path, { credentials: "omit" })); // the page has loaded most of them
+  await cache.addAll([new Request(OFFLINE, { credentials: "omit", cache: "reload" }), ...files]);
 }
 
 self.addEventListener("activate", (event) => event.waitUntil(takeOver()));

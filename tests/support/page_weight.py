@@ -10,7 +10,9 @@ PHONE: dict[str, Any] = {
     "device_scale_factor": 2,
     "has_touch": True,
     "is_mobile": True,
+    "service_workers": "block",
 }
+"""Without the service worker, whose requests the DevTools of the page do not count."""
 CPU_SLOWDOWN = 4
 LATENCY_MS = 150
 DOWNLOAD_BITS_PER_S = 1_600_000
