@@ -93,6 +93,7 @@ from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.edits import EditService
+from timelines.publishing.first_links import FirstLinks
 from timelines.publishing.hashtag_limit import NewHashtagLimit
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
@@ -332,6 +333,7 @@ class Services:
     # Publishing and reactions
 
     author_timelines = _Built(AuthorTimelines)
+    first_links = _Built(FirstLinks)
     post_writer = _Built(PostWriter)
 
     @cached_property
@@ -348,10 +350,7 @@ class Services:
             hold_post=lambda author_id, form: self.drafts.hold(author_id, form),  # drafts needs this service
         )
 
-    @cached_property
-    def edits(self) -> EditService:
-        return self._build(EditService, find_visible=self.pipeline.find_visible, check_memory=self.memory.check)
-
+    edits = _Built(EditService)
     new_hashtags = _Built(NewHashtagLimit)
     boosts = _Built(BoostService)
     polls = _Built(PollService)
@@ -410,10 +409,7 @@ class Services:
             ),
         )  # fmt: skip
 
-    @cached_property
-    def purging(self) -> AccountPurge:
-        return self._build(AccountPurge, complete_deletion=self.accounts.complete_deletion)
-
+    purging = _Built(AccountPurge)
     rebuilds = _Built(RebuildService)
 
     # Operators' commands

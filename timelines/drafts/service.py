@@ -19,6 +19,7 @@ from socialsite.errors import ApiError, Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import newcomer_caller, refuse_silenced
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.site.service import SiteService
 from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.web.requests import FormFields
 from timelines.drafts.draft import DRAFT_BYTES_CAP, Draft, encode_draft
@@ -54,6 +55,7 @@ class DraftService:
     media: MediaService
     accounts: AccountRepository
     notifications: NotificationService
+    site: SiteService
     ids: PostIdGenerator
     clock: TimeSource
 
@@ -188,9 +190,9 @@ class DraftService:
         refuse_silenced(account.silenced_until_ms, self.clock.now_ms())
         form, caller = PostForm.parse(FormFields(draft.fields)), None
         if not draft.is_released:
-            days = self.publishing.site.settings.newcomer_days
+            days = self.site.settings.newcomer_days
             caller = newcomer_caller(account_id, account.created_ms, days, self.clock.now_ms())
-        if not draft.is_released and await self.publishing.must_hold(account_id, form):
+        if not draft.is_released and await self.publishing.first_links.must_hold(account_id, form):
             raise PostHeld
         post = await self.publishing.publish_form(
             form,

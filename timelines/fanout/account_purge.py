@@ -4,9 +4,9 @@ Readers do not see this data, because the state of the account is already "delet
 the counts of other accounts.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from accounts.accounts.service import AccountService
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
@@ -46,7 +46,7 @@ class AccountPurge:
     """Removes posts, follows, lists, blocks, mutes and caches of one account."""
 
     store: Store
-    complete_deletion: Callable[[AccountId], Awaitable[bool]]
+    accounts: AccountService
     posts: PostRepository
     profiles: AuthorFeedRepository
     author_timelines: AuthorTimelines
@@ -71,7 +71,7 @@ class AccountPurge:
         may have crashed.
         """
         if is_deletion:
-            await self.complete_deletion(account_id)
+            await self.accounts.complete_deletion(account_id)
         remaining = [
             await self._purge_posts(account_id),
             await self.follows.remove_all(account_id, ITEMS_PER_ROUND) > 0,

@@ -20,6 +20,7 @@ from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller, newcomer_caller
 from socialsite.recipes.job_queue import PermanentFailure
+from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, ImportUnderWay, PostNotFound, TransferNotFound
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
@@ -71,6 +72,7 @@ class ImportService:
     accounts: AccountService
     files: MediaFiles
     limits: ActionLimits
+    site: SiteService
     clock: TimeSource
     post_max_length: int
     archive_keep_ms: int
@@ -218,7 +220,7 @@ class ImportService:
         progress: Callable[[int, Tally], Awaitable[None]],
     ) -> int | None:  # fmt: skip
         host, now_ms = transfer.base_url.partition("://")[2], self.clock.now_ms()
-        account, days = await self.accounts.get(job.account_id), self.publishing.site.settings.newcomer_days
+        account, days = await self.accounts.get(job.account_id), self.site.settings.newcomer_days
         caller = newcomer_caller(job.account_id, account.created_ms, days, now_ms)
         for row in read_rows(file, transfer.content):
             if row.number <= job.offset:

@@ -4,7 +4,7 @@ An edit is stored like a post: first the job with the new version, then the vers
 notifications. So a crash loses no acknowledged edit, and a worker finishes the others.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -20,7 +20,7 @@ from timelines.errors import EditConflict, EditsCapReached, PostInvalid, PostNot
 from timelines.jobs import EditPost, encode_job
 from timelines.media.media import MediaChange
 from timelines.media.service import MediaService
-from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
+from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -45,8 +45,6 @@ class EditService:
     outbox: JobQueue
     announcer: PostAnnouncer
     media: MediaService
-    find_visible: Callable[[AccountId, PostId], Awaitable[HydratedPost | None]]
-    check_memory: Callable[[], Awaitable[None]]
     limits: ActionLimits
 
     async def find_own(self, account_id: AccountId, post_id: PostId) -> Post:
@@ -87,9 +85,9 @@ class EditService:
             details = structs.replace(details, media=media)
         text, new_details = self.publishing.validate_content(text, details)
         check_mentions(text, caller)
-        await self.publishing.check_links_of_edit(account_id, text, details)
+        await self.publishing.first_links.check_edit(account_id, text, details)
         async with self.limits.refundable(caller, "edit"):
-            await self.check_memory()
+            await self.publishing.check_memory()
             try:
                 await self._store(account_id, post_id, text, new_details, now_ms, version, caller)
                 return await self._update_derived(post_id)
@@ -183,7 +181,7 @@ class EditService:
 
     async def _check_parent(self, post: Post) -> None:
         """Raise PostInvalid if the author may not see the parent any more, as for a new reply. It may be deleted."""
-        if post.in_reply_to is None or await self.find_visible(post.author_id, post.in_reply_to) is not None:
+        if post.in_reply_to is None or await self.publishing.find_visible(post.author_id, post.in_reply_to) is not None:
             return
         if await self.posts.find(post.in_reply_to) is not None:
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})

@@ -11,7 +11,7 @@ Publishing takes four round trips before the response:
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from django.utils.translation import gettext as _
@@ -19,11 +19,9 @@ from msgspec import structs
 
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
-from socialsite.site.service import SiteService
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
 from socialsite.tasks import run_all_to_end, run_together
-from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.errors import IdempotencyConflict, PostHeld, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.media.media import MediaChange
 from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
@@ -33,6 +31,7 @@ from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.content_rules import check_mentions, text_refusal
+from timelines.publishing.first_links import FirstLinks
 from timelines.publishing.forms import PostForm
 from timelines.publishing.hashtag_limit import NewHashtagLimit, TakenHashtags
 from timelines.publishing.polls import PollForm
@@ -43,7 +42,6 @@ from timelines.publishing.post_writer import (
     hash_request,
     idempotency_key_digest,
 )
-from timelines.text.linkify import has_links
 from timelines.text.post_text import TextRefused, check_post_text, grapheme_count
 
 MAX_ATTEMPTS = 20
@@ -74,8 +72,6 @@ class ReleasePictures(Protocol):
 
 HoldPost = Callable[[AccountId, PostForm], Awaitable[None]]
 """Stores a post that staff looks at before it is published (DraftService)."""
-FIRST_ENTRIES_READ, FIRST_POSTS = 50, 10
-"""An author with FIRST_POSTS posts, or with a post that has a link, among so many newest entries is not held."""
 AuthorizeQuote = Callable[[Post], Awaitable[Post]]
 """Checks the consent to a quote, stores the quote, and returns the post with the quoted author (QuoteService)."""
 ANNOUNCED_QUOTES = 100
@@ -115,10 +111,7 @@ class PublishingService:
     authorize_quote: AuthorizeQuote
     blocked: BlockedContent
     hold_post: HoldPost
-    author_feeds: AuthorFeedRepository
-    site: SiteService
-    _unheld_ids: set[AccountId] = field(init=False, default_factory=set)
-    """Authors whose posts are not held, as this process has read."""
+    first_links: FirstLinks
 
     async def publish_form(
         self,
@@ -135,7 +128,7 @@ class PublishingService:
 
         Raises PostHeld if staff has to look at the post first. `is_released` is set if staff has done so.
         """
-        if not is_released and await self.must_hold(author_id, form):
+        if not is_released and await self.first_links.must_hold(author_id, form):
             self.validate(form.text, form.details, form.poll, now_ms)
             async with self.limits.refundable(caller, "post"):
                 await self.hold_post(author_id, form)
@@ -236,35 +229,6 @@ class PublishingService:
         if poll is not None:
             details = structs.replace(details, poll=poll.build(now_ms, self.poll_max_options))
         return self.validate_content(text, details)
-
-    async def must_hold(self, author_id: AccountId, form: PostForm) -> bool:
-        """Return whether staff has to look at the post: the site holds first posts with links, and this is one."""
-        options = form.poll.options if form.poll is not None else ()
-        return await self._is_first_link(author_id, (form.text, form.details.spoiler_text, *options))
-
-    async def check_links_of_edit(self, author_id: AccountId, text: str, details: PostDetails) -> None:
-        """Raise PostInvalid if an edit would add the first link of an author whose first posts with links are held."""
-        options = details.poll.options if details.poll is not None else ()
-        if await self._is_first_link(author_id, (text, details.spoiler_text, *options)):
-            raise PostInvalid(
-                {"text": _("The people who run this site look at your first links. Write them in a new post.")}
-            )
-
-    async def _is_first_link(self, author_id: AccountId, texts: Iterable[str]) -> bool:
-        """Return whether the site holds first posts with links, and the author has neither such a post nor many others.
-
-        The author's posts with links are those that staff has released.
-        """
-        if not self.site.settings.holds_first_links or author_id in self._unheld_ids:
-            return False
-        if not any(map(has_links, texts)):
-            return False
-        ids = await self.author_feeds.read(author_id, ABOVE_ALL_IDS, FIRST_ENTRIES_READ, upward=False)
-        posts = [post for post in (await self.posts.find_many(ids)).values() if post.boost_of is None]
-        if len(posts) < FIRST_POSTS and not any(has_links(post.searchable_text) for post in posts):
-            return True
-        self._unheld_ids.add(author_id)
-        return False
 
     async def _publish(self, request: Request, now_ms: int, redraft_of: PostId | None) -> Post:
         draft, reservation = request.draft, request.reservation

@@ -1,0 +1,59 @@
+"""First posts with links, which wait for a look by staff if the site is set so."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from socialsite.ids import AccountId
+from socialsite.site.service import SiteService
+from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.errors import PostInvalid
+from timelines.pages.page import ABOVE_ALL_IDS
+from timelines.posts.post import PostDetails
+from timelines.posts.repository import PostRepository
+from timelines.publishing.forms import PostForm
+from timelines.text.linkify import has_links
+
+FIRST_ENTRIES_READ, FIRST_POSTS = 50, 10
+"""An author with FIRST_POSTS posts, or with a post that has a link, among so many newest entries is not held."""
+
+
+@dataclass(kw_only=True, slots=True)
+class FirstLinks:
+    """Decides which posts are held."""
+
+    posts: PostRepository
+    author_feeds: AuthorFeedRepository
+    site: SiteService
+    _unheld_ids: set[AccountId] = field(init=False, default_factory=set)
+    """Authors whose posts are not held, as this process has read."""
+
+    async def must_hold(self, author_id: AccountId, form: PostForm) -> bool:
+        """Return whether staff has to look at the post: the site holds first posts with links, and this is one."""
+        options = form.poll.options if form.poll is not None else ()
+        return await self._is_first_link(author_id, (form.text, form.details.spoiler_text, *options))
+
+    async def check_edit(self, author_id: AccountId, text: str, details: PostDetails) -> None:
+        """Raise PostInvalid if an edit would add the first link of an author whose first posts with links are held."""
+        options = details.poll.options if details.poll is not None else ()
+        if await self._is_first_link(author_id, (text, details.spoiler_text, *options)):
+            raise PostInvalid(
+                {"text": _("The people who run this site look at your first links. Write them in a new post.")}
+            )
+
+    async def _is_first_link(self, author_id: AccountId, texts: Iterable[str]) -> bool:
+        """Return whether the site holds first posts with links, and the author has neither such a post nor many others.
+
+        The author's posts with links are those that staff has released.
+        """
+        if not self.site.settings.holds_first_links or author_id in self._unheld_ids:
+            return False
+        if not any(map(has_links, texts)):
+            return False
+        ids = await self.author_feeds.read(author_id, ABOVE_ALL_IDS, FIRST_ENTRIES_READ, upward=False)
+        posts = [post for post in (await self.posts.find_many(ids)).values() if post.boost_of is None]
+        if len(posts) < FIRST_POSTS and not any(has_links(post.searchable_text) for post in posts):
+            return True
+        self._unheld_ids.add(author_id)
+        return False
