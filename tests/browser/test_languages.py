@@ -29,6 +29,10 @@ BOX_INSIDE_JS = """(element) => {
   const box = element.getBoundingClientRect();
   return box.left >= 0 && box.right <= document.documentElement.clientWidth && box.width > 0;
 }"""
+DRAWN_INSIDE_JS = """(use) => {
+  const drawn = use.getBoundingClientRect(), box = use.ownerSVGElement.getBoundingClientRect();
+  return drawn.width > 0 && drawn.left >= box.left - 0.5 && drawn.right <= box.right + 0.5;
+}"""
 ENGLISH_HEADINGS = {"home, who to follow", "lists, a made one refused"}
 """Scenes that look for English texts."""
 
@@ -99,11 +103,16 @@ def test_a_reader_of_arabic_logs_in_posts_and_answers(
 
 def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
+    own.publishes("a post")
     for locale, scale in (("en", "none"), ("ar", "-1 1")):
         page = reader(own, locale=locale)
         page.go_to("/accounts/password/")
         arrow = page.page.locator(".back use").first
         assert arrow.evaluate("(use) => getComputedStyle(use).scale") == scale
+        page.go_to(f"/@{own.handle}/")
+        reply = page.page.locator("article use[href$=reply]").first
+        assert reply.evaluate("(use) => getComputedStyle(use).scale") == scale
+        assert reply.evaluate(DRAWN_INSIDE_JS)
 
 
 STATES = [

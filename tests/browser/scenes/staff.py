@@ -41,7 +41,7 @@ def applications_to_decide(scene: PageScenario) -> None:
     scene.reader.go_to("/ops/applications/")
     page.locator("main [name=account]").first.check()
     with page.expect_navigation():
-        page.get_by_role("button", name="Refuse").click()
+        page.locator("main [name=decision][value=refuse]").click()
 
 
 def an_application(scene: PageScenario) -> None:
