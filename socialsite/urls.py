@@ -6,7 +6,7 @@ from accounts.oauth import views as oauth
 from accounts.sessions import views as sessions
 from socialsite.admin.views import site_pages
 from socialsite.admin.views.about import about
-from socialsite.admin.views.site import accent
+from socialsite.admin.views.site import accent, serve_logo
 from socialsite.web import views
 from socialsite.web.display import display
 from socialsite.web.metrics_page import metrics_page
@@ -28,6 +28,7 @@ urlpatterns = [
     path("privacy/", dispatch_by_method(GET=site_pages.privacy), name="privacy"),
     path("terms/", dispatch_by_method(GET=site_pages.terms), name="terms"),
     path("accent/<slug:colour>.css", dispatch_by_method(GET=accent), name="accent"),
+    path("logo/<media_name:logo>/<media_size:size>.webp", dispatch_by_method(GET=serve_logo), name="logo"),
     path("display/", display, name="display"),
     path("livez", dispatch_by_method(GET=views.livez), name="livez"),
     path("readyz", dispatch_by_method(GET=views.readyz), name="readyz"),

@@ -71,6 +71,7 @@ urlpatterns = [
         path("announcements/", limited("staff", announcements.publish, GET=announcements.index), name="announcements"),
         path("announcements/remove/", limited("staff", announcements.remove), name="announcement-remove"),
         path("site/", limited("staff", site.change, GET=site.show), name="site"),
+        path("site/logo/", limited("staff", site.set_logo), name="site-logo"),
     ),
     *staff_urls(
         "passwords",

@@ -46,6 +46,11 @@ class SiteService:
         """The names of the fields that the environment sets."""
         return frozenset(self.site_environment)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether this process has read the settings."""
+        return self._stored is not None
+
     async def refresh(self) -> None:
         """Read what is stored. If the store does not answer, the last copy stays."""
         try:

@@ -28,6 +28,8 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     staff: tuple[str, ...] = ()
     """Handles of the people who are named on the page about the site."""
     accent: str = ""
+    logo: str = ""
+    """The name of the files of an uploaded picture."""
     welcome: str = ""
     about: str = ""
     privacy: str = ""
@@ -62,8 +64,8 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 UNKNOWN_SETTINGS = SiteSettings(joining="closed", members_only=True)
 """The settings until they were read once: nothing is shown to visitors that a members-only site would hide."""
 TEXT_LENGTHS = {
-    "name": 40, "description": 500, "contact": 200, "accent": 7, "welcome": 1_000, "about": 6_000, "privacy": 6_000,
-    "terms": 6_000, "default_language": 20,
+    "name": 40, "description": 500, "contact": 200, "accent": 7, "logo": 60, "welcome": 1_000, "about": 6_000,
+    "privacy": 6_000, "terms": 6_000, "default_language": 20,
 }  # fmt: skip
 """Field -> maximum number of characters."""
 LIST_SIZES = {
@@ -76,6 +78,7 @@ LOWERCASE_LISTS = frozenset({"staff", "blocked_hosts", "blocked_mail_domains", "
 NEWCOMER_DAYS_MAX = 365
 FIELDS = SiteSettings.__struct_fields__
 _ACCENT = re.compile(r"#[0-9a-f]{6}")
+_LOGO = re.compile(r"[1-9][0-9]{0,15}-[0-9a-f]{32}")
 
 
 def apply_changes(settings: SiteSettings, changes: Mapping[str, Any]) -> SiteSettings:
@@ -103,6 +106,8 @@ def _clean(name: str, value: Any) -> Any:
             raise Invalid({name: _("A colour is a # and six digits from 0 to f, such as #0b57d0.")})
         if name == "accent" and value and not is_readable(value):
             raise Invalid({name: _("Text in this colour could not be read on a light page. Choose a darker colour.")})
+        if name == "logo" and value and not _LOGO.fullmatch(value):
+            raise Invalid({name: _("Choose one of the possible values.")})
         return " ".join(value.split()) if name in {"name", "contact"} else value
     if name == "newcomer_days" and not 0 <= value <= NEWCOMER_DAYS_MAX:
         raise Invalid({name: _("Choose a number of days from 0 to 365.")})

@@ -80,6 +80,8 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "site_description": site.description,
         "members_only": site.members_only,
         "accent": site.accent.removeprefix("#"),
+        "logo": f"/logo/{site.logo}/" if site.logo else "",
+        "site_url": settings.SITE_URL,
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",
         "trends_aside": "",

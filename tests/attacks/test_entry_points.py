@@ -131,6 +131,7 @@ ACTIONS: dict[str, str] = {
     "/ops/announcements/": "text starts ends",
     "/ops/announcements/remove/": "id",
     "/ops/site/": "group name accent rules",
+    "/ops/site/logo/": "crop remove",
     "/ops/deadletters/retry/": "id",
     "/ops/applications/": "account decision text",
     "/ops/held/": "post decision text",

@@ -110,7 +110,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
         "post_id": post["id"], "account_id": "1", "tag": "tea", "post_path": post["url"],
         "draft_id": draft.json()["id"], "transfer_id": archive.json()["archive"]["id"],
         "report_id": report.json()["id"], "sanction_id": "7",
-        "media_id": str(row.id), "name": row.name, "size": "small", "extension": "jpg",
+        "media_id": str(row.id), "name": row.name, "logo": row.name, "size": "small", "extension": "jpg",
         "code": f"1-{'A' * 22}", "colour": "0b57d0", "announcement_id": "7",
     }  # fmt: skip
     return PrivateDataScenario(people, world, ids)

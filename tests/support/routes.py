@@ -27,6 +27,7 @@ SAMPLES = {
     "key": "ungrouped-7",
     "code": "7-AAAAAAAAAAAAAAAAAAAAAA",
     "name": "7-0123456789abcdef0123456789abcdef",
+    "logo": "7-0123456789abcdef0123456789abcdef",
     "size": "small",
     "extension": "webp",
     "colour": "0b57d0",

@@ -47,7 +47,7 @@ SMALL_MAX_PIXELS = 230_400  # 640 x 360, as Mastodon's small size
 ANIMATION_MAX_PIXELS = 921_600  # of one frame: 1280 x 720
 ANIMATION_MAX_FRAME_PIXELS = 60_000_000  # of all frames; a long animation becomes smaller
 FULL_MAX_SIDE, SMALL_MAX_SIDE = 8_192, 2_048  # pixels; the formats allow 16,383
-CROPPED_SIZES = {"avatar": ((400, 400), (96, 96)), "header": ((1500, 500), (600, 200))}
+CROPPED_SIZES = {"avatar": ((400, 400), (96, 96)), "logo": ((400, 400), (96, 96)), "header": ((1500, 500), (600, 200))}
 """Kind -> full and small size. A picture of another kind keeps its proportions."""
 
 STRIP_HEIGHT = 256  # an even number of rows

@@ -15,7 +15,7 @@ from timelines.errors import MediaInvalid
 from timelines.posts.post import MediaAttachment
 from timelines.text.post_text import TextRefused, check_post_text
 
-MediaKind = Literal["picture", "avatar", "header", "preview"]
+MediaKind = Literal["picture", "avatar", "header", "preview", "logo"]
 MediaState = Literal["processing", "ready", "refused", "deleting"]
 MediaSize = Literal["full", "small"]
 SIZES: Final[tuple[MediaSize, ...]] = ("full", "small")
@@ -32,8 +32,8 @@ ALT_MAX_LENGTH = 1_500  # graphemes
 UNATTACHED_MS = 24 * 3_600_000
 """Time after which an upload that nothing uses is deleted."""
 
-PREVIEW_OWNER = AccountId(0)
-"""The owner of the pictures of link previews, which count for the site and for no account."""
+SITE_OWNER = AccountId(0)
+"""The owner of the logo and of the pictures of link previews, which count for the site and for no account."""
 PREVIEW_PICTURE_TTL_MS = 31 * 24 * 3_600_000
 """Time after which the picture of a preview is deleted: a day after the preview."""
 

@@ -21,12 +21,13 @@ from socialsite.errors import Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.site.service import SiteService
 from timelines.errors import MediaInvalid, MediaNotFound, MediaQuotaReached, MediaRefused, PostInvalid
 from timelines.media.media import (
     MEDIA_PER_POST,
-    PREVIEW_OWNER,
     PREVIEW_PICTURE_TTL_MS,
     REFUSALS,
+    SITE_OWNER,
     UNATTACHED_MS,
     UPLOAD_MAX_BYTES,
     Media,
@@ -78,7 +79,7 @@ class ServedFile:
 
 @dataclass(kw_only=True, slots=True)
 class MediaService:
-    """The pictures of posts, and avatars and headers. The quotas are in bytes, 0 is no quota."""
+    """The pictures of posts, avatars, headers and the logo of the site. The quotas are in bytes, 0 is no quota."""
 
     rows: MediaRows
     files: MediaFiles
@@ -88,6 +89,7 @@ class MediaService:
     ids: PostIdGenerator
     limits: ActionLimits
     clock: TimeSource
+    site: SiteService
     find_audience: FindAudience
     media_account_quota: int
     media_site_quota: int
@@ -132,7 +134,7 @@ class MediaService:
         await self.rows.schedule_check([row.name], now_ms + UNATTACHED_MS)
         if not await self.rows.add(row):  # another process chose the same id in the same millisecond
             raise MediaInvalid
-        quota_bytes = 0 if kind == "preview" else self.media_account_quota
+        quota_bytes = 0 if owner_id == SITE_OWNER else self.media_account_quota
         if not await self.rows.count(owner_id, row.id, size, quota_bytes):
             await self.rows.remove(row.id)
             await self.rows.complete_check(row.name)
@@ -150,11 +152,11 @@ class MediaService:
 
     async def upload_preview(self, content: bytes) -> MediaAttachment | None:
         """Store the picture of a link preview, and return it encoded, or None if it is refused or takes too long."""
-        _, site_bytes = await self.rows.read_totals(PREVIEW_OWNER)
+        _, site_bytes = await self.rows.read_totals(SITE_OWNER)
         if self.media_site_quota and site_bytes >= self.media_site_quota:
             return None
         try:
-            row = await self.upload(owner_id=PREVIEW_OWNER, content=ContentFile(content), kind="preview")
+            row = await self.upload(owner_id=SITE_OWNER, content=ContentFile(content), kind="preview")
         except (MediaInvalid, MediaRefused, MediaQuotaReached):
             return None
         for done in await self.wait_until_done([row], PREVIEW_PICTURE_TIMEOUT_S):
@@ -288,16 +290,27 @@ class MediaService:
 
         Raises MediaInvalid, MediaQuotaReached.
         """
-        name = "" if content is None else await self._upload_profile_picture(account_id, kind, content, crop)
+        name = "" if content is None else await self._upload_cropped(account_id, kind, content, crop)
         account = await self.accounts.get(account_id)
         await self.release_name(account.avatar if kind == "avatar" else account.header)
         await self.accounts.set_picture(account_id=account_id, kind=kind, name=name)
         return name
 
-    async def _upload_profile_picture(
+    async def set_logo(
+        self, content: "File[bytes] | None", crop: tuple[float, float, float, float] | None = None
+    ) -> None:
+        """Replace or remove the logo of the site, when it is encoded.
+
+        Raises MediaInvalid, and Conflict if the environment sets it.
+        """
+        name = "" if content is None else await self._upload_cropped(SITE_OWNER, "logo", content, crop)
+        await self.release_name(self.site.settings.logo)
+        await self.site.change(logo=name)
+
+    async def _upload_cropped(
         self,
         account_id: AccountId,
-        kind: PictureKind,
+        kind: MediaKind,
         content: "File[bytes]",
         crop: tuple[float, float, float, float] | None,
     ) -> str:
@@ -331,7 +344,7 @@ class MediaService:
         return ServedFile(media_file(name, size, extension), is_public)
 
     async def _find_row_audience(self, viewer_id: AccountId | None, row: Media) -> bool | None:
-        if row.kind == "preview":
+        if row.kind in ("preview", "logo"):
             return True
         if row.kind != "picture":
             owner = (await self.accounts.find_authors([row.owner])).get(row.owner)
@@ -369,6 +382,9 @@ class MediaService:
         if row.kind == "preview":
             until_ms = row.created_ms + PREVIEW_PICTURE_TTL_MS
             return until_ms if not row.unused_ms and self.clock.now_ms() < until_ms else None
+        if row.kind == "logo":
+            is_used = not self.site.is_read or row.name == self.site.settings.logo
+            return self.clock.now_ms() + UNATTACHED_MS if is_used else None
         owner = await self.accounts.find(row.owner)
         if owner is None or owner.state == DELETED:
             return None

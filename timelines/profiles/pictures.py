@@ -26,7 +26,7 @@ def picture_view(kind: PictureKind) -> AsyncView[[]]:
         me, services = require_viewer_id(request), request.services
         try:
             name = await services[MediaService].set_profile_picture(
-                account_id=me, kind=kind, content=await _find_file(request), crop=parse_crop(get_form_data(request))
+                account_id=me, kind=kind, content=await find_picture(request), crop=parse_crop(get_form_data(request))
             )
         except MediaInvalid as error:
             if wants_json(request):
@@ -39,7 +39,7 @@ def picture_view(kind: PictureKind) -> AsyncView[[]]:
     return set_picture
 
 
-async def _find_file(request: SiteRequest) -> "File[bytes] | None":
+async def find_picture(request: SiteRequest) -> "File[bytes] | None":
     """Return the uploaded file, or None if the picture is to be removed. Raises MediaInvalid."""
     if "remove" in get_form_data(request):
         return None

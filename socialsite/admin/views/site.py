@@ -4,10 +4,14 @@ import re
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from msgspec.structs import asdict
 
 from accounts.forms import parse_choice
+from accounts.models import Account
+from accounts.roles import has_right
+from socialsite.admin.errors import MissingRight
 from socialsite.admin.presenters.labels import JsonObject
 from socialsite.admin.requests import record_action
 from socialsite.admin.site_forms import GROUPS, SiteForm
@@ -17,6 +21,13 @@ from socialsite.site.service import SiteService
 from socialsite.site.settings import FIELDS, LIST_SIZES
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import done, json_response, page_response
+from socialsite.web.uploads import accepts_files
+from timelines.errors import MediaInvalid, MediaNotFound
+from timelines.media.forms import parse_crop
+from timelines.media.media import UPLOAD_MAX_BYTES, MediaSize
+from timelines.media.service import MediaService
+from timelines.media.views import check_upload, file
+from timelines.profiles.pictures import find_picture
 
 SITE_PATH = "/ops/site/"
 COLOUR = re.compile("[0-9a-f]{6}")
@@ -68,7 +79,9 @@ def _join_lists(fields: FormFields) -> dict[str, str]:
     return {name: "\n".join(fields.values_of(name)) if name in LIST_SIZES else text for name, text in fields.items()}
 
 
-def _respond(request: SiteRequest, wrong: dict[str, SiteForm] | None = None, status: int = 200) -> HttpResponse:
+def _respond(
+    request: SiteRequest, wrong: dict[str, SiteForm] | None = None, status: int = 200, logo_error: str = ""
+) -> HttpResponse:
     site = request.services[SiteService]
     if wants_json(request):
         return json_response(_settings_json(site))
@@ -81,11 +94,47 @@ def _respond(request: SiteRequest, wrong: dict[str, SiteForm] | None = None, sta
         }
         for name, (title, names) in GROUPS.items()
     ]
-    return page_response(request, "ops/site.html", {"groups": groups, "page_title": _("Your site")}, status)
+    page = {
+        "groups": groups,
+        "logo_error": logo_error,
+        "may_change_logo": "logo" not in site.from_environment,
+        "page_title": _("Your site"),
+    }
+    return page_response(request, "ops/site.html", page, status)
 
 
 def _settings_json(site: SiteService) -> JsonObject:
     return {**asdict(site.settings), "from_environment": sorted(site.from_environment)}
+
+
+async def _check_logo(request: SiteRequest) -> None:
+    """Refuse an upload of others before its body is read."""
+    account = request.account
+    if not isinstance(account, Account) or not has_right(account, "site"):
+        raise MissingRight
+    await check_upload(request)
+
+
+@accepts_files(UPLOAD_MAX_BYTES, _check_logo)
+async def set_logo(request: SiteRequest) -> HttpResponseBase:
+    """Replace the logo by `file`, or remove it (`remove`). A refusal is shown beside the picture."""
+    try:
+        picture, crop = await find_picture(request), parse_crop(get_form_data(request))
+        await record_action(request, "site", "site:settings", "logo")
+        await request.services[MediaService].set_logo(picture, crop)
+    except MediaInvalid as error:
+        if wants_json(request):
+            raise
+        return _respond(request, status=422, logo_error=str(next(iter(error.fields.values()), error.message)))
+    settings_json = _settings_json(request.services[SiteService])
+    return done(request, settings_json, default=f"{SITE_PATH}#looks", message=_("Saved."))
+
+
+async def serve_logo(request: SiteRequest, logo: str, size: MediaSize) -> HttpResponseBase:
+    """Send the logo, which visitors of a members-only site see, too. No other picture has this address."""
+    if logo != request.services[SiteService].settings.logo:
+        raise MediaNotFound
+    return await file(request, logo, size, "webp")
 
 
 async def accent(request: SiteRequest, colour: str) -> HttpResponse:

@@ -24,6 +24,7 @@ ALLOWED_ROUTES = frozenset(
         "accounts/mail/confirm/", "accounts/mail/unsubscribe/",
         # about the site
         "about/", "rules/", "privacy/", "terms/", "display/", "accent/<slug:colour>.css",
+        "logo/<media_name:logo>/<media_size:size>.webp",
         # for programs
         "livez", "readyz", "metrics", "robots.txt", "favicon.ico", "manifest.webmanifest", "sw.js", "offline/",
         ".well-known/security.txt", ".well-known/nodeinfo", "nodeinfo/2.0", "health", "api/v1/streaming/health",

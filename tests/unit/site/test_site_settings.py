@@ -70,6 +70,7 @@ def test_unknown_stored_fields_are_ignored_and_absent_fields_have_defaults() -> 
 def test_each_field_has_a_variable() -> None:
     values = dict.fromkeys(FIELDS, "1") | {
         "accent": "#000000", "joining": "closed", "default_audience": "followers", "rules": "One; two;one",
+        "logo": f"1-{'a' * 32}",
     }  # fmt: skip
     found = parse_environment({variable_of(name): value for name, value in values.items()})
     assert found.keys() == set(FIELDS)
@@ -80,7 +81,13 @@ def test_each_field_has_a_variable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("SITE_JOINING", "never"), ("SITE_MEMBERS_ONLY", "perhaps"), ("SITE_NEWCOMER_DAYS", "999")]
+    ("variable", "value"),
+    [
+        ("SITE_JOINING", "never"),
+        ("SITE_LOGO", "../x"),
+        ("SITE_MEMBERS_ONLY", "perhaps"),
+        ("SITE_NEWCOMER_DAYS", "999"),
+    ],
 )
 def test_a_wrong_variable_is_named(variable: str, value: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=variable):
