@@ -32,6 +32,7 @@ FLOOD_CPU_S = 1.5
 
 @pytest.fixture(scope="module")
 def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
+    redis_server.flush()
     with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="60/m") as process:
         yield process
 

@@ -37,6 +37,7 @@ async def front(redis_server, tmp_path_factory) -> AsyncIterator[Front]:
     plain, tls = free_ports(2)
     directory = tmp_path_factory.mktemp("front")
     settings = {"HTTPS": "1", "TRUSTED_PROXIES": "127.0.0.1", "ALLOWED_HOSTS": HOST}
+    redis_server.flush()
     async with DaphneFleet(redis_server.url, 1, **settings) as fleet:
         conf = nginx_files(directory, upstream=fleet.port, plain=plain, tls=tls)
         with running_nginx(conf, tls):

@@ -1,5 +1,6 @@
 """Start the slow tests of each test process first: a slow test that starts last keeps the other processes waiting."""
 
+import math
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def spread_slow_tests(items: list[pytest.Item], process_count: int) -> Iterator[pytest.Item]:
     """Yield the tests so that equal parts, which xdist gives to the processes, begin with slow files of their own.
 
-    Half of the processes get all browser tests: each of them starts a site and a browser.
+    A third of the processes get all browser tests: each of them starts a site and a browser.
     """
     slow_files: dict[str, list[pytest.Item]] = {}
     quick = []
@@ -36,11 +37,12 @@ def spread_slow_tests(items: list[pytest.Item], process_count: int) -> Iterator[
 
 
 def share_files(slow_files: dict[str, list[pytest.Item]], process_count: int) -> list[list[str]]:
-    """Return the slow files of each process. The last half of the processes gets the browser tests."""
+    """Return the slow files of each process. The last third of the processes gets the browser tests."""
     shares: list[list[str]] = [[] for _ in range(process_count)]
     test_counts = [0] * process_count
+    browser_from = process_count - math.ceil(process_count / 3)
     for name in sorted(slow_files, key=lambda name: -len(slow_files[name])):
-        processes = range(process_count // 2, process_count) if "/browser/" in name else range((process_count + 1) // 2)
+        processes = range(browser_from, process_count) if "/browser/" in name else range(max(1, browser_from))
         process = min(processes, key=lambda number: test_counts[number])
         shares[process].append(name)
         test_counts[process] += len(slow_files[name])

@@ -63,7 +63,7 @@ async def test_a_lost_presence_set_is_stored_again_and_causes_a_resync(start, pr
     await process.hub.add_member("7")
     key = members_key(process.hub.process_id)
     await store.node(key).execute("DEL", key)
-    await eventually(lambda: process.gaps == 1)
+    await eventually(lambda: process.gaps >= 1)  # two if the set was renewed before it was stored again
     assert await presence.locate(["7"]) == {process.hub.process_id: ["7"]}
 
 

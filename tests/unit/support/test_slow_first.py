@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from tests.plugins.slow_first import spread_slow_tests
 
-PROCESSES = 4
+PROCESSES = 6
 
 
 def make_tests(file: str, count: int, *markers: str) -> list[SimpleNamespace]:
@@ -15,7 +15,7 @@ def make_tests(file: str, count: int, *markers: str) -> list[SimpleNamespace]:
 
 
 def test_each_part_starts_with_slow_tests_and_no_test_is_lost() -> None:
-    tests = make_tests("tests/unit/quick.py", 93)
+    tests = make_tests("tests/unit/quick.py", 90)
     for number in range(PROCESSES):
         tests += make_tests(f"tests/faults/{number}.py", 2, "faults") + make_tests(
             f"tests/browser/{number}.py", 3, "slow"
@@ -24,8 +24,8 @@ def test_each_part_starts_with_slow_tests_and_no_test_is_lost() -> None:
     assert sorted(test.nodeid for test in ordered) == sorted(test.nodeid for test in tests)
     size = len(tests) // PROCESSES
     for process in range(PROCESSES):
-        part = [test.nodeid for test in ordered[process * size : process * size + 4]]
-        folder = "tests/browser" if process >= PROCESSES // 2 else "tests/faults"
+        part = [test.nodeid for test in ordered[process * size : process * size + 2]]
+        folder = "tests/browser" if process >= PROCESSES * 2 // 3 else "tests/faults"
         assert all(name.startswith(folder) for name in part), part
 
 

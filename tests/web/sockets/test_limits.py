@@ -17,6 +17,7 @@ from tests.support.sockets import DaphneProcess, open_socket, running_daphne, si
 
 @pytest.fixture(scope="module")
 def limited_daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
+    redis_server.flush()
     with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="10/m", RATE_LIMIT_ADDRESS="20/m") as process:
         yield process
 
