@@ -254,8 +254,11 @@ class AccountService(AccountLookup):
         link: str | None = None,
         moved_to: str | None = None,
         private: bool | None = None,
+        caller: Caller | None = None,
     ) -> Account:
         """Change the fields that are not None. Raises FieldErrors, and AccountNotFound if the account is deleted.
+
+        Raises AccountSilenced if the caller is silenced and changes a text.
 
         Followers stay if the account becomes private or public. If it becomes public, pending follow requests are not
         accepted automatically.
@@ -263,6 +266,10 @@ class AccountService(AccountLookup):
         sent = {"display_name": display_name, "bio": bio, "link": link, "moved_to": moved_to}
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
         self.check_texts(texts)
+        if caller is not None and caller.silenced_until_ms:
+            account = await self.get(account_id)
+            if any(getattr(account, name) != text for name, text in texts.items()):
+                self.limits.require_may_write(caller)
         if private is not None:
             texts["private"] = "1" if private else "0"
         await self.accounts.edit(account_id, texts)
@@ -422,9 +429,9 @@ def _login_handle(text: str) -> str:
 
 
 async def _deleted_fields() -> dict[str, str]:
-    """Return the fields of a deleted account: no profile, no rights, no password."""
+    """Return the fields of a deleted account: no profile, no application, no rights, no password."""
     profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences", "moved_to", "role"
-    empty_profile = dict.fromkeys(profile_fields, "") | {"staff": "0"}
+    empty_profile = dict.fromkeys((*profile_fields, "reason", "refusal", "network"), "") | {"staff": "0"}
     return {**empty_profile, "password": await passwords.hash_password(None)}
 
 

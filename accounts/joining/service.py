@@ -229,7 +229,10 @@ class JoiningService:
     # Invitations
 
     def may_invite(self, account: Account) -> bool:
-        return account.is_active and (account.is_staff or self.site.settings.members_invite)
+        """Return whether the account may invite others, and its invitations can be used."""
+        if not account.is_active or account.limited or account.silenced_until_ms > self.clock.now_ms():
+            return False
+        return account.is_staff or self.site.settings.members_invite
 
     async def invitations(self, account_id: AccountId) -> dict[str, Invitation]:
         """Return the invitations of the account by the random text of their code, the newest first."""

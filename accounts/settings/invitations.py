@@ -12,7 +12,7 @@ from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Forbidden, NotFound
 from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, counted, dispatch_by_method, get_form_data
+from socialsite.web.requests import SiteRequest, counted, dispatch_by_method, get_form_data, writing
 from socialsite.web.responses import done
 
 TEMPLATE, PATH = "accounts/invitations.html", "/accounts/invitations/"
@@ -57,9 +57,9 @@ def _require_inviter(request: SiteRequest) -> Account:
     """Return the account if it may invite. Raises Forbidden, SignInRequired."""
     account = require_account(request)
     if not request.services[JoiningService].may_invite(account):
-        raise Forbidden(_("Only the people who run this site invite others."))
+        raise Forbidden(*([] if account.limited else [_("Only the people who run this site invite others.")]))
     return account
 
 
-index = dispatch_by_method(GET=index_page, POST=counted("list", invite))
+index = dispatch_by_method(GET=index_page, POST=counted("list", writing(invite)))
 end = dispatch_by_method(POST=counted("list", end_invitation))

@@ -62,6 +62,7 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     try:
         edited = await request.services[AccountService].edit_profile(
             account_id=AccountId(account.id),
+            caller=request.caller,
             **{name: value for name, value in validate_form(form).items() if name in changed},
         )
     except FORM_ERRORS as error:

@@ -211,16 +211,19 @@ async def _update(request: SiteRequest) -> Json:
     me, services, fields = require_viewer_id(request), request.services, api_fields(request)
     account = require_account(request)
     preferences = _preferences(account, fields)
+    kinds: tuple[PictureKind, ...] = ("avatar", "header")
+    if request.pending_body is None and any(get_files(request, kind) for kind in kinds):
+        await check_upload(request)  # a small body, which the handler read
     await services[AccountService].edit_profile(
         account_id=me,
         display_name=fields.get("display_name"),
         bio=fields.get("note"),
         link=_link(fields),
         private=_privacy(account, fields),
+        caller=request.caller,
     )
     if preferences is not None:
         await services[AccountService].set_preferences(account_id=me, preferences=preferences)
-    kinds: tuple[PictureKind, ...] = ("avatar", "header")
     for kind in kinds:
         for content in get_files(request, kind)[:1]:
             await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=content)

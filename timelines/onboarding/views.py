@@ -70,7 +70,7 @@ async def save_profile(request: SiteRequest) -> HttpResponseBase:
         return await _continue(request, PROFILE)
     name, bio = fields.get("display_name"), fields.get("bio")
     try:
-        await services[AccountService].edit_profile(account_id=me, display_name=name, bio=bio)
+        await services[AccountService].edit_profile(account_id=me, display_name=name, bio=bio, caller=request.caller)
         if files := get_files(request, "file"):
             if request.pending_body is None:
                 await check_upload(request)  # a small body, which the handler read

@@ -225,12 +225,15 @@ class Reports:
         return [PostId(int(id)) for id in ids]
 
     async def queue(
-        self, limit: int, after: int = 0, category: ReportCategory | None = None
+        self, limit: int, after: int = 0, category: ReportCategory | None = None, claimed_by: AccountId | None = None
     ) -> tuple[list[QueueEntry], int | None]:
-        """Return the accounts with open reports, the oldest report first, and the cursor `after` of the next page."""
+        """Return the accounts with open reports, the oldest report first, and the cursor `after` of the next page.
+
+        If `claimed_by` is given, only accounts that this staff member has claimed last are returned.
+        """
         script_keys = keys.report_queue(), keys.open_reports(), keys.report_claims()
         number = 0 if category is None else CATEGORIES.index(category) + 1
-        arguments = [after, limit, ACCOUNTS_SCANNED_MAX, number, *CATEGORIES]
+        arguments = [after, limit, ACCOUNTS_SCANNED_MAX, number, claimed_by or "", *CATEGORIES]
         command = READ_QUEUE.command(script_keys, arguments)
         (reply,) = await self._timelines.gather([command])
         width, values = 3 + len(CATEGORIES), reply[1:]

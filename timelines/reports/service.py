@@ -49,7 +49,7 @@ from timelines.reports.report import (
     ReportOutcome,
     decode_report,
 )
-from timelines.reports.repository import ACCOUNTS_SCANNED_MAX, MAX_ATTEMPTS, Reports
+from timelines.reports.repository import MAX_ATTEMPTS, Reports
 from timelines.visibility.rights import ViewContext
 
 REPORTS_PER_DAY = 50
@@ -188,17 +188,13 @@ class ReportService:
         If `only_own`, only accounts that the staff member has claimed are returned.
         """
         now_ms = self.clock.now_ms()
-        entries, next_after = await self.reports.queue(ACCOUNTS_SCANNED_MAX if only_own else limit, after, category)
-
-        def is_own(claim: Claim | None) -> bool:
-            return claim is not None and claim.staff_id == staff_id
-
+        entries, next_after = await self.reports.queue(limit, after, category, staff_id if only_own else None)
         entries = [
             each._replace(claim=each.claim if each.claim and each.claim.until_ms > now_ms else None)
             for each in entries
             if each.account_id != staff_id
         ]
-        return [each for each in entries if is_own(each.claim) or not only_own], next_after
+        return [each for each in entries if each.claim is not None or not only_own], next_after
 
     async def closed(
         self, staff_id: AccountId, skip: int = 0, category: ReportCategory | None = None

@@ -266,3 +266,61 @@ async def test_a_stream_of_events_outlives_the_time_limit_of_requests_and_ends_a
             await asyncio.to_thread(daphne.stop)
             assert await ended == "ended"
             assert time.monotonic() - started < 10
+
+
+@contextlib.asynccontextmanager
+async def read_events(daphne, token: str, stream: str) -> AsyncIterator[set[str]]:
+    """Yield the set of the texts of posts that arrive on a stream of server-sent events."""
+    texts: set[str] = set()
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx.AsyncClient(base_url=daphne.origin, headers=headers, timeout=30, trust_env=False) as client,
+        client.stream("GET", f"/api/v1/streaming/{stream}") as response,
+    ):
+
+        async def read() -> None:
+            async for line in response.aiter_lines():
+                if line.startswith("data: {"):
+                    content = json.loads(line.removeprefix("data: ")).get("content", "")
+                    texts.add(content.removeprefix("<p>").removesuffix("</p>"))
+
+        reading = asyncio.create_task(read())
+        try:
+            yield texts
+        finally:
+            reading.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await reading
+
+
+async def test_a_limit_is_in_force_at_once_on_open_streams_of_two_processes(daphnes, world, services) -> None:
+    alice, bob, carol, dora = await world.people("alice", "bob", "carol", "dora")
+    for person in (bob, dora):
+        await alice.follows(person)
+    tokens = {person.handle: await create_token(services, person.handle, "read") for person in (alice, carol)}
+    readers = [
+        (daphne, handle, stream) for daphne in daphnes for handle, stream in (("alice", "user"), ("carol", "public"))
+    ]
+    async with contextlib.AsyncExitStack() as stack:
+        streams = [
+            (handle, await stack.enter_async_context(read_events(daphne, tokens[handle], stream)))
+            for daphne, handle, stream in readers
+        ]
+
+        async def all_receive(text: str, timeout_s: float = 20) -> None:
+            """Publish a post of Dora, and wait until it is on all streams: what was before it has arrived."""
+            await dora.publishes(text)
+            await world.deliver_all()
+            await eventually(lambda: all(text in texts for _handle, texts in streams), timeout_s=timeout_s)
+
+        for number in range(50):  # until the subscriptions are live
+            with contextlib.suppress(TimeoutError):
+                await all_receive(f"ready {number}", 0.5)
+                break
+        for number, change in enumerate((services.restrictions.limit, services.restrictions.unlimit)):
+            await change(bob.id)
+            await bob.publishes(f"after step {number}")
+            await all_receive(f"marker {number}")
+        for handle, texts in streams:
+            assert "after step 1" in texts, handle
+            assert ("after step 0" in texts) == (handle == "alice"), handle

@@ -11,10 +11,12 @@ from socialsite.errors import AccountSilenced
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from tests.support.browser import HttpBrowser
+from tests.support.pictures import picture
 from tests.support.routes import Route, api_routes, routes
 from tests.support.transferring import perform_transfers, start_import
 from tests.support.world import World
 from tests.web.api.conftest import OpenApi, open_api
+from tests.web.conftest import OpenBrowser
 from timelines.drafts.draft import Draft
 
 __all__ = ["open_api"]
@@ -35,6 +37,7 @@ PAGES = {
     "/welcome/people/",
     "/welcome/post/",
     "/reports/new/",
+    "/accounts/invitations/",
     "/accounts/import/",
     "/accounts/import/<id:transfer_id>/confirm/",
 }
@@ -135,6 +138,38 @@ async def test_the_page_names_the_time_and_keeps_what_was_typed(alice: HttpBrows
     assert "nothing is lost" in answer.text
     as_json = await alice.post_json("/posts/", text="nothing is lost")
     assert as_json.json()["error"] == "silenced"
+
+
+async def test_a_silenced_account_changes_no_text_and_no_picture_of_its_profile(
+    alice: HttpBrowser, open_api: OpenApi, site: Services, open_browser: OpenBrowser
+) -> None:
+    """Its old posts and everybody whom it has met would show the new words."""
+    (app, bob), account_id = (await open_api("alice"), await open_browser("bob")), AccountId(1)
+    await site.site.change(members_invite=True)
+    made = await bob.post_json("/accounts/invitations/", uses="3", days="7")
+    assert made.status_code == 201, made.text
+    for handle in ("alice", "bob"):
+        await silence(site, handle, site.clock.now_ms() + HOUR_MS)
+    path, files = "/api/v1/accounts/update_credentials", {"avatar": ("a.png", picture(), "image/png")}
+    answers = [
+        await alice.post_json("/accounts/settings/", bio="rude"),
+        await alice.post_json("/welcome/profile/", display_name="rude"),
+        await app.http.patch(path, json={"note": "rude"}),
+        await app.http.patch(path, files=files),
+        await app.http.patch("/api/v1/profile", files=files),
+    ]
+    assert [(answer.status_code, "silenced" in answer.text) for answer in answers] == [(403, True)] * 5
+    assert (await alice.post_json("/accounts/settings/", display_name="alice", private="1")).status_code == 200
+    account = await site.accounts.get(account_id)
+    assert (account.bio, account.display_name, account.avatar, account.is_private) == ("", "alice", "", True)
+    visitor = await open_browser()
+    invitation = made.json()["url"].partition("//")[2].partition("/")[2]
+    assert (await visitor.get(f"/{invitation}")).status_code == 404
+    await site.restrictions.unsilence(AccountId(2))
+    assert (await visitor.get(f"/{invitation}")).status_code == 200
+    await site.restrictions.limit(AccountId(2))
+    assert (await visitor.get(f"/{invitation}")).status_code == 404
+    assert (await bob.get("/accounts/invitations/")).status_code == 403
 
 
 async def test_a_silence_ends_by_itself_and_can_be_ended(alice: HttpBrowser, site: Services) -> None:
