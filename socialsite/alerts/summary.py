@@ -24,6 +24,8 @@ async def read_summary(services: Services, board: Board) -> Callable[[], Sequenc
     totals = await services.statistics.stats.site_totals(now_ms - DAY_MS, now_ms, now_ms=now_ms)
     backup_ms = await AlertRepository(services.store).last_backup_ms()
     disks = await asyncio.to_thread(find_disks, services)
+    closed = await services.repositories.reports.count_closed(now_ms - DAY_MS)
+    waiting = await services.joining.count_waiting()
     names = dict.fromkeys([*board.active, *(name for name, _ in board.past)])
 
     def write_lines() -> Sequence[str]:
@@ -32,6 +34,9 @@ async def read_summary(services: Services, board: Board) -> Callable[[], Sequenc
             ngettext("%(count)s new account", "%(count)s new accounts", accounts) % {"count": number(accounts)},
             ngettext("%(count)s new post", "%(count)s new posts", posts) % {"count": number(posts)},
             ngettext("%(count)s error of the site", "%(count)s errors of the site", errors) % {"count": number(errors)},
+            ngettext("%(count)s closed report", "%(count)s closed reports", closed) % {"count": number(closed)},
+            ngettext("%(count)s waiting application", "%(count)s waiting applications", waiting)
+            % {"count": number(waiting)},
             *(_("Alert: %(title)s") % {"title": TITLES[name]} for name in names),
             *(
                 _("%(size)s are free on the disk of %(folder)s.") % {"size": filesizeformat(size), "folder": folder}

@@ -37,6 +37,7 @@ class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     following: int
     posts: int
     last_post_ms: int | None
+    moved_to: str = ""
 
     @property
     def id(self) -> AccountId:
@@ -109,4 +110,5 @@ def _summary(account: Account, follows: FollowCounts, posts: int, last_post_ms: 
         following=follows.following,
         posts=posts,
         last_post_ms=last_post_ms,
+        moved_to=account.moved_to,
     )

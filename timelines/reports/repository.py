@@ -224,6 +224,11 @@ class Reports:
         ids = await self._timelines[key].execute("ZRANGEBYSCORE", key, after_ms, f"({before_ms}", "LIMIT", 0, limit)
         return [PostId(int(id)) for id in ids]
 
+    async def count_closed(self, since_ms: int) -> int:
+        """Return the number of reports that were closed at this time or later."""
+        key = keys.closed_reports()
+        return int(await self._timelines[key].execute("ZCOUNT", key, since_ms, "+inf"))
+
     async def queue(
         self, limit: int, after: int = 0, category: ReportCategory | None = None, claimed_by: AccountId | None = None
     ) -> tuple[list[QueueEntry], int | None]:

@@ -35,6 +35,7 @@ from tests.support.remote_server import remote_server, respond
 from tests.support.replicas import is_replicated, replicated_server
 from tests.support.small_disk import mounted_disk
 from tests.support.waiting import eventually
+from tests.support.world import World
 from timelines import keys
 from timelines.audit.sampler import DamageCounts
 
@@ -377,11 +378,21 @@ async def test_staff_chooses_push_or_nothing(operator: OperatorMail, tmp_path: P
 
 
 async def test_the_daily_summary_is_sent_once_to_staff_that_chose_it(operator: OperatorMail) -> None:
+    services = operator.services
     await operator.choose(gets_summary=True)
+    reporter, other = await World(services).people("alice", "bob")
+    reports = [
+        await services.reports.report(reporter_id=each.id, target_id=target.id, category="spam", comment="")
+        for each, target in ((reporter, other), (other, reporter))
+    ]
+    await services.reports.close(operator.sam.id, [reports[0].id])
+    await services.repositories.joining.enqueue("carol", services.clock.now_ms())
     await operator.services.statistics.meter.flush()
     assert await operator.check() == ["The last day of Socialsite"]
     assert "There was no backup yet." in operator.last_text()
-    assert "1 new account" in operator.last_text()
+    assert "3 new accounts" in operator.last_text()
+    assert "1 closed report\r\n" in operator.last_text()
+    assert "1 waiting application\r\n" in operator.last_text()
     assert await operator.check(3) == []
 
 

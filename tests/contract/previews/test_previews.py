@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 from msgspec import structs
 
+from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.outgoing.requests import OutgoingClient
@@ -21,7 +22,7 @@ from timelines.errors import PostNotFound
 from timelines.media.media import PREVIEW_PICTURE_TTL_MS, UNATTACHED_MS
 from timelines.pages.presenters import entry_html, post_json
 from timelines.posts.post import Post
-from timelines.previews.preview import LinkPreview, find_link, parse_page
+from timelines.previews.preview import LinkPreview, digest_of, find_link, parse_page
 from timelines.previews.service import RENEW_AFTER_MS
 
 PAGE = """<html><head><title>Plain &amp; title</title>
@@ -166,6 +167,32 @@ async def test_an_edit_replaces_the_preview(scene: PreviewScene, three: ThreePeo
     assert await scene.card(post) == "New"
     await alice.edits(edited, "no link")
     assert await scene.card(post) is None
+
+
+async def test_an_edit_renews_the_title_of_a_link_after_a_day_and_after_its_preview_has_expired(
+    scene: PreviewScene, three: ThreePeople
+) -> None:
+    alice, _, _ = three
+    url, stored = f"{scene.site.origin}/", scene.services.repositories.previews
+    post = await alice.publishes(url)
+    await scene.deliver()
+    preview = await stored.find(url)
+    assert preview is not None
+    ttl_ms = await scene.services.store.node(keys.preview(digest_of(url))).execute("PTTL", keys.preview(digest_of(url)))
+    assert 29 * DAY_MS < ttl_ms <= 30 * DAY_MS
+    post = await alice.edits(post, f"read {url}")
+    assert await scene.deliver() == 0, "the title is new"
+    scene.site.answers["/"] = respond("<title>Tomorrow</title>")
+    await stored.save(structs.replace(preview, fetched_ms=preview.fetched_ms - RENEW_AFTER_MS))
+    post = await alice.edits(post, f"please read {url}")
+    assert await scene.deliver() == 1
+    assert await scene.card(post) == "Tomorrow"
+    scene.site.answers["/"] = respond("<title>Next month</title>")
+    await scene.services.store.node(keys.preview(digest_of(url))).execute("DEL", keys.preview(digest_of(url)))
+    assert await scene.card(post) is None
+    await alice.edits(post, f"read {url} again")
+    assert await scene.deliver() == 1
+    assert await scene.card(post) == "Next month"
 
 
 async def test_previews_cost_no_round_trip_once_the_posts_are_known(scene: PreviewScene, three: ThreePeople) -> None:

@@ -51,6 +51,20 @@ def test_an_account_has_every_field_that_clients_require():
     assert account["fields"][0]["value"].startswith('<a href="https://alice.example/"')
 
 
+def test_an_account_that_moved_leads_to_the_new_one():
+    assert "moved" not in account_entity(SUMMARY, SITE)
+    account = account_entity(structs.replace(SUMMARY, moved_to="https://social.example/@alice2"), SITE)
+    moved = account["moved"]
+    assert all(moved[name] is not None for name in ACCOUNT_FIELDS)
+    assert (moved["acct"], moved["url"]) == ("alice2@social.example", "https://social.example/@alice2")
+    assert (moved["id"], moved["note"], moved["followers_count"], moved["fields"]) == ("0", "", 0, [])
+    assert TIME.fullmatch(moved["created_at"])
+    here = account_entity(structs.replace(SUMMARY, moved_to=f"{SITE}/@alice2/"), SITE)["moved"]
+    assert (here["acct"], here["username"]) == ("alice2", "alice2")
+    bare = account_entity(structs.replace(SUMMARY, moved_to="https://alice.example"), SITE)["moved"]
+    assert bare["username"] == "alice.example"
+
+
 def test_clients_know_a_missing_picture_by_its_name():
     account = account_entity(SUMMARY, SITE)
     assert account["avatar"].endswith("/missing.png")

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import urlsplit
 
 from accounts.domain import DefaultAudience, picture_url
 from accounts.models import Account
@@ -24,6 +25,12 @@ ROLE_IDS_AND_PERMISSIONS: Final = {
     "owner": ("3", 0x1),
 }
 """Role -> its id and Mastodon's bits of permissions; the bit 1 stands for all."""
+UNKNOWN: Final = {
+    "id": "0", "display_name": "", "locked": False, "bot": False, "discoverable": None, "indexable": False,
+    "noindex": False, "created_at": format_iso_time(0), "note": "", "followers_count": 0, "following_count": 0,
+    "statuses_count": 0, "last_status_at": None, "fields": [],
+}  # fmt: skip
+"""The fields of an account elsewhere, of which the site knows only the address."""
 LINK_FIELD = "Link"
 """The name of the profile field that shows the link of an account."""
 
@@ -34,7 +41,7 @@ def account_entity(summary: AccountSummary, site_url: str) -> Json:
     url = site_url + profile_url(author.handle)
     avatar = site_url + (picture_url(author.avatar, "full") or MISSING_AVATAR)
     header = site_url + (picture_url(summary.header, "full") or MISSING_HEADER)
-    return {
+    entity: Json = {
         "id": str(author.id),
         "username": author.handle,
         "acct": author.handle,
@@ -65,6 +72,17 @@ def account_entity(summary: AccountSummary, site_url: str) -> Json:
         "roles": [],
         "fields": [_field(link_html(summary.link, "me nofollow noopener"))] if summary.link else [],
     }
+    return entity | {"moved": _moved_entity(entity, summary.moved_to, site_url)} if summary.moved_to else entity
+
+
+def _moved_entity(entity: Json, url: str, site_url: str) -> Json:
+    """Return the new account of a profile that has moved."""
+    parts = urlsplit(url)
+    username = parts.path.rstrip("/").rpartition("/")[2].removeprefix("@") or parts.netloc
+    names = {"username": username, "acct": username if url.startswith(f"{site_url}/") else f"{username}@{parts.netloc}"}
+    avatar, header = site_url + MISSING_AVATAR, site_url + MISSING_HEADER
+    pictures = {"avatar": avatar, "avatar_static": avatar, "header": header, "header_static": header}
+    return entity | UNKNOWN | names | pictures | {"url": url, "uri": url}
 
 
 def credential_account_entity(summary: AccountSummary, account: Account, follow_requests: int, site_url: str) -> Json:
