@@ -361,8 +361,6 @@ class PublishingService:
         text = self._normalize("text", text, self.max_graphemes - grapheme_count(warning))
         if not text and not details.media:
             raise PostInvalid({"text": text_refusal("empty", self.max_graphemes)})
-        if details.poll is not None and details.media:
-            raise PostInvalid({"poll[options]": _("A post has either pictures or a poll.")})
         details = structs.replace(details, spoiler_text=" ".join(warning.split()))
         self.blocked.check_post(text, details)
         return text, None if details == NO_DETAILS else details

@@ -27,6 +27,20 @@ async def upload(client: ApiClient, site: Services, **fields: str) -> dict[str, 
     return media
 
 
+async def test_a_post_has_pictures_and_a_poll(open_api: OpenApi, site: Services) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    media = await upload(alice, site)
+    poll = {"options": ["tea", "milk"], "expires_in": 3600}
+    posted = (await alice.post(STATUSES, status="", media_ids=[media["id"]], poll=poll)).json()
+    status = (await bob.get(f"{STATUSES}/{posted['id']}")).json()
+    assert [each["id"] for each in status["media_attachments"]] == [media["id"]]
+    voted = await bob.post(f"/api/v1/polls/{status['poll']['id']}/votes", choices=[1])
+    assert (voted.json()["own_votes"], voted.json()["votes_count"]) == ([1], 1)
+    page = (await bob.http.get(f"/@alice/{posted['id']}/", headers={"Accept": "text/html"})).text
+    assert page.count('data-poll="') == 1
+    assert "/media/" in page
+
+
 async def test_a_picture_is_processed_described_and_posted(open_api: OpenApi, site: Services) -> None:
     alice, bob = await open_api("alice"), await open_api("bob")
     media = await upload(alice, site, description="Tea", focus="0.5,-0.5")
