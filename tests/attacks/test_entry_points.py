@@ -117,7 +117,7 @@ ACTIONS: dict[str, str] = {
     "/accounts/delete/": "password",
     "/accounts/sanctions/": "id text",
     "/accounts/suspended/": "token id text",
-    "/ops/accounts/<id:account_id>/act/": "kind text duration warning post report rule id preview",
+    "/ops/accounts/<id:account_id>/act/": "kind text duration warning post report rule id preview all",
     "/ops/accounts/<id:account_id>/sanctions/<id:sanction_id>/undo/": "next",
     "/ops/accounts/<id:account_id>/sanctions/<id:sanction_id>/decide/": "decision answer",
     "/accounts/archive/": "next",

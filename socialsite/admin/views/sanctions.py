@@ -36,8 +36,10 @@ from socialsite.web.responses import done, page_response, respond
 from timelines.pages.queries import decode_id
 from timelines.pages.queries import parse_cursor as parse_id_cursor
 from timelines.posts.post import FOLLOWERS
+from timelines.reports.service import ReportService
 
 APPEALS_PER_PAGE = 30
+REPORTS_AT_ONCE = 50
 DURATION_LABELS = {
     "1h": gettext_lazy("1 hour"),
     "1d": gettext_lazy("1 day"),
@@ -47,31 +49,44 @@ DURATION_LABELS = {
 
 
 async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
-    """Show the form of the kind `?kind=`, with the text to start from in the person's language."""
+    """Show the form of the kind `?kind=`, with the text to start from in the person's language.
+
+    The posts and the rules of the reports `?report=` are chosen already.
+    """
     kind = parse_choice("kind", request.GET.get("kind"), KINDS)
     language = (await request.services[MailService].find(AccountId(account_id))).language or settings.LANGUAGE_CODE
     with override(language):
         fields = FormFields([("kind", kind), ("text", str(STARTING_TEXTS[kind])), ("warning", _("Sensitive content"))])
     for name in ("report", "post"):
         fields.replace(name, request.GET.getlist(name))
+    found = await request.services[ReportService].reports.find_many(_parse_ids(fields, "report"))
+    reports = [each for each in found if each.target_id == account_id]
+    fields.replace("rule", [rule for each in reports for rule in each.rules])
+    fields.replace("post", [*fields.values_of("post"), *(str(id) for each in reports for id in each.post_ids)])
     return await _show_form(request, AccountId(account_id), fields)
 
 
 async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
-    """Apply a sanction. With the field `preview` the form is shown again, with what the person will read."""
+    """Apply a sanction, which answers the reports `report`, or with the field `all` every open report of the account.
+
+    With the field `preview` the form is shown again, with what the person will read.
+    """
     id, fields, services = AccountId(account_id), get_form_data(request), get_services(request)
     kind = parse_choice("kind", fields.get("kind"), KINDS)
     if fields.get("preview"):
         return await _show_form(request, id, fields, is_preview=True)
     if kind == "delete":
         require_step_up(request)
+    report_ids = _parse_ids(fields, "report")
+    if fields.get("all"):
+        report_ids += await services.reports.reports.open_ids(id, REPORTS_AT_ONCE)
     try:
         sanction = await SanctionService(services).apply(
             get_actor(request),
             id,
             kind,
             fields.get("text", ""),
-            _parse_ids(fields, "report"),
+            sorted(set(report_ids)),
             _find_until_ms(request, fields),
             [PostId(post_id) for post_id in _parse_ids(fields, "post")],
             rules=[rule for rule in _find_rules(request) if rule in fields.values_of("rule")],

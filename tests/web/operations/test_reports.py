@@ -194,3 +194,27 @@ async def test_a_thousand_reports_among_100_000_accounts_cost_little_cpu(
             assert (await sam.get(path)).status_code == 200
             took.append(time.process_time() - started)
         assert min(took) < 0.05, path
+
+
+async def test_the_form_of_a_decision_has_what_the_report_says_and_answers_all_reports(
+    site: Services, sam: HttpBrowser, world: World
+) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await site.site.change(rules=["Be kind", "No spam"])
+    rude, fine = await bob.publishes("rude words"), await bob.publishes("fine words")
+    made = await report(site, alice, bob.id, post_ids=[rude.id], rule_numbers=[1])
+    other, about_alice = await report(site, carol, bob.id), await report(site, carol, alice.id)
+    path = f"/ops/accounts/{bob.id}/act/"
+    form = (await sam.get(f"{path}?kind=fold_posts&report={made.id}")).text
+    assert [f'value="{name}" checked' in form for name in (rude.id, fine.id, "No spam", "Be kind")] == [
+        True, False, True, False,
+    ]  # fmt: skip
+    form = (await sam.get(f"{path}?kind=fold_posts&report={about_alice.id}")).text
+    assert 'value="No spam" checked' not in form
+
+    fields = {"kind": "warning", "text": "Please be kind.", "report": str(made.id)}
+    assert (await sam.post(path, all="on", **fields)).status_code == 303
+    me = AccountId(1)
+    assert [(await site.reports.find(each.id, me)).is_open for each in (made, other, about_alice)] == [
+        False, False, True,
+    ]  # fmt: skip
