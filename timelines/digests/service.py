@@ -53,8 +53,10 @@ class DigestService:
             if period_ms is None or not row.address:
                 await self.mails.remove_digest(account_id)
                 continue
+            account = await self.mail.accounts.find(account_id)
+            is_active = account is not None and account.is_active  # a suspended account gets none, but may come back
             lines = await self._write_lines(account_id, self.clock.now_ms() - period_ms, row.language)
-            if lines:
+            if lines and is_active:
                 context, mail_id = {"lines": "\n".join(lines)}, f"{due_ms:014d}-digest"
                 await self.mail.add_mail(account_id, "digest", row.address, row.language, context, mail_id)
             # A period that no worker was running for is left out.

@@ -37,6 +37,8 @@ class ModeratedSite:
         actor = Actor(self.sam.id, "abad1dea")
         await services.site.change(joining="approval", members_invite=True, rules=["Be kind."], name="Ours")
         await services.site.announce("Hello.", starts_ms=0, ends_ms=0, now_ms=services.clock.now_ms())
+        code = await services.joining.invite(self.bob.account, uses=2, days="7", note="friends")
+        await self._sign_up("gina", str(code))
         post = await self.bob.publishes("a rude post")
         for person, target in ((self.carol, self.bob), (self.bob, self.carol)):
             await services.reports.report(reporter_id=person.id, target_id=target.id, category="spam", comment="bad")
@@ -47,8 +49,6 @@ class ModeratedSite:
             made = await self.sanctions.apply(actor, self.bob.id, kind, "Please be kind.", [closed.id])
             if kind == "limit":
                 await services.sanctions.appeal(self.bob.id, made.id, "I think that this decision is wrong.")
-        code = await services.joining.invite(self.bob.account, uses=2, days="7", note="friends")
-        await self._sign_up("gina", str(code))
         self.nora = await self._sign_up("nora")
         self.olga = await self._sign_up("olga")
         await services.joining.approve(self.olga, self.sam.id)

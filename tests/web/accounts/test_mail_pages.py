@@ -322,6 +322,20 @@ async def test_a_summary_leaves_out_what_its_reader_may_not_see_or_has_read(site
     assert smtp.messages == []
 
 
+async def test_a_suspended_person_gets_no_summary(site, alice, bob, smtp, world: World):
+    await confirm(site, alice, smtp)
+    await alice.post("/accounts/mail/digest/", digest="daily")
+    await bob.post("/@alice/follow/")
+    await world.deliver_all()
+    site.digests.clock = FixedClock(site.clock.now_ms() + DAY_MS)
+    await site.accounts.suspend(account_id=ALICE)
+    await site.digests.send_due()
+    await work(site)
+    assert smtp.messages == []
+    later_ms = site.digests.clock.now_ms() + DAY_MS
+    assert [id for id, _due_ms in await site.digests.mails.find_due_digests(later_ms, 10)] == [ALICE]
+
+
 async def test_one_click_ends_the_summaries_without_a_session(site, alice, visitor, smtp):
     await confirm(site, alice, smtp)
     await alice.post("/accounts/mail/digest/", digest="daily")
