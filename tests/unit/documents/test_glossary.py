@@ -16,8 +16,9 @@ PLAIN = frozenset(
     changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
     directory disable event frames
     dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed formats
-    forms
-    forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init instance inventory
+    first forms
+    forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init
+    initial instance inventory
     known labels lag lines linkify links listener load lookup mail map memory merge merging menu message messages meter
     metrics middleware mirrors missed models multiprocess names page pagination pair paragraphs parsers
     partial password passwords
