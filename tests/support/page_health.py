@@ -19,6 +19,8 @@ if os.environ.get("EVERY_LOOK"):
 VOID_ELEMENTS = frozenset(["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
 IMPLIED_ELEMENTS = frozenset({"html", "head", "body", "tbody"})
 AXE_SCRIPT = Axe().axe_script
+AXE_RUN_JS = "axe.run({resultTypes: ['violations'], preload: false}).then((results) => results.violations)"
+"""Style sheets and media are read again (`preload`) only for a rule about sound and for experimental ones."""
 ANIMATIONS_FINISHED_JS = (
     "() => new Promise((seen) => requestAnimationFrame(() => seen(!document.getAnimations().length)))"
 )
@@ -58,10 +60,10 @@ def accessibility_violations(page: Page) -> list[str]:
     """Return the violations that axe-core reports."""
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(AXE_SCRIPT)
-    response: dict[str, Any] = page.evaluate("axe.run({resultTypes: ['violations']})")
+    rules: list[dict[str, Any]] = page.evaluate(AXE_RUN_JS)
     return [
         f"{rule['id']}: {node['target']} {node['html'][:160]} {node.get('failureSummary', '')}"
-        for rule in response["violations"]
+        for rule in rules
         for node in rule["nodes"]
     ]
 
