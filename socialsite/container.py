@@ -93,8 +93,8 @@ from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.edits import EditService
-from timelines.publishing.first_links import FirstLinks
 from timelines.publishing.hashtag_limit import NewHashtagLimit
+from timelines.publishing.held_links import FirstLinks
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
 from timelines.push.jobs import PushSending

@@ -31,9 +31,9 @@ from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.content_rules import check_mentions, text_refusal
-from timelines.publishing.first_links import FirstLinks
 from timelines.publishing.forms import PostForm
 from timelines.publishing.hashtag_limit import NewHashtagLimit, TakenHashtags
+from timelines.publishing.held_links import FirstLinks
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import (
     PostAnnouncer,

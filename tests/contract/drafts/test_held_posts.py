@@ -10,8 +10,8 @@ from timelines.drafts.draft import Draft
 from timelines.drafts.repository import DuePost
 from timelines.errors import DraftNotFound, DraftsCapReached, PostHeld, PostInvalid
 from timelines.posts.post import PostDetails
-from timelines.publishing.first_links import FIRST_POSTS
 from timelines.publishing.forms import PostForm
+from timelines.publishing.held_links import FIRST_POSTS
 
 LINK = "look at https://example.com/offer"
 HOUR_MS = 3_600_000
