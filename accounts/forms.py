@@ -43,6 +43,9 @@ INVITATION_DAYS = {"1": 1, "7": 7, "30": 30}
 PASSKEY_NAME_MAX_LENGTH = 50
 CREDENTIAL_MAX_LENGTH = 12_000  # characters of the JSON that a browser sends about a passkey
 HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false", "dir": "ltr"}
+Attrs = Mapping[str, str]
+NO_ATTRS: Attrs = {}
+LINK_INPUT_ATTRS = {"placeholder": "https://", "inputmode": "url", "dir": "ltr"}
 PASSWORD_ERRORS: Mapping[str | None, Any] = {
     "password_too_short": _("This password is too short: a password has at least 8 characters."),
     "password_too_common": _("This password is too common."),
@@ -52,10 +55,23 @@ PASSWORD_ERRORS: Mapping[str | None, Any] = {
 """Texts by the codes of Django's validators, which run in a thread without the language of the request."""
 
 
+def make_text_field(
+    label: Any, max_length: int, help_text: Any = "", *, required: bool = False, rows: int = 0, attrs: Attrs = NO_ATTRS
+) -> forms.CharField:
+    """Return a field of one line, or of as many rows. `attrs` are attributes of its element."""
+    widget = forms.Textarea({"rows": rows, **attrs}) if rows else forms.TextInput(dict(attrs))
+    return forms.CharField(label=label, max_length=max_length, help_text=help_text, required=required, widget=widget)
+
+
 def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
     """Return a password field that does not strip spaces. Password managers read `autocomplete`."""
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
     return forms.CharField(label=label, strip=False, max_length=PASSWORD_MAX_LENGTH, widget=widget, **more)
+
+
+def make_handle_field(help_text: Any = "", autocomplete: str = "username") -> forms.CharField:
+    attrs = {"autocomplete": autocomplete, **HANDLE_INPUT_ATTRS}
+    return make_text_field(_("Handle"), RAW_HANDLE_MAX_LENGTH, help_text, required=True, attrs=attrs)
 
 
 def make_new_password_field(label: Any) -> forms.CharField:
@@ -105,18 +121,12 @@ class SignUpForm(NewPasswordForm):
         if not asks_reason:
             del self.fields["reason"]
 
-    handle = forms.CharField(
-        label=_("Handle"),
-        max_length=RAW_HANDLE_MAX_LENGTH,
-        help_text=_("Letters a to z, digits and underscores, at most 20. It cannot be changed later."),
-        widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT_ATTRS}),
-    )
-    display_name = forms.CharField(
-        label=_("Name"),
-        required=False,
-        max_length=NAME_MAX_BYTES,
-        help_text=_("How others see you. You may leave it empty."),
-        widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
+    handle = make_handle_field(_("Letters a to z, digits and underscores, at most 20. It cannot be changed later."))
+    display_name = make_text_field(
+        _("Name"),
+        NAME_MAX_BYTES,
+        _("How others see you. You may leave it empty."),
+        attrs={"autocomplete": "nickname", "dir": "auto"},
     )
     address = make_address_field(_("To reset a forgotten password. Nobody else sees it."), required=False)
     password1 = make_new_password_field(_("Password"))
@@ -166,20 +176,15 @@ class InvitationForm(forms.Form):
         label=_("For how many people"), min_value=1, max_value=INVITATION_USES_CAP, initial=1, help_text=_("1 to 100.")
     )
     days = forms.ChoiceField(label=_("Can be used for"), choices=_day_choices, initial="7")
-    note = forms.CharField(
-        label=_("Note"),
-        required=False,
-        max_length=INVITATION_NOTE_MAX_LENGTH,
-        help_text=_("For example who it is for. Only you and the people who run this site see it."),
+    note = make_text_field(
+        _("Note"),
+        INVITATION_NOTE_MAX_LENGTH,
+        _("For example who it is for. Only you and the people who run this site see it."),
     )
 
 
 class LoginForm(forms.Form):
-    username = forms.CharField(
-        label=_("Handle"),
-        max_length=RAW_HANDLE_MAX_LENGTH,
-        widget=forms.TextInput(attrs={"autocomplete": "username webauthn", **HANDLE_INPUT_ATTRS}),
-    )
+    username = make_handle_field(autocomplete="username webauthn")
     password = make_password_field(_("Password"), "current-password")
     keep = forms.BooleanField(label=_("Keep my account"), required=False, widget=forms.HiddenInput)
     """Takes the requested deletion back. It is shown after a log-in to such an account."""
@@ -219,25 +224,13 @@ class SettingsForm(forms.Form):
             add_hidden_copy(field)
 
     display_name = forms.CharField(label=_("Name"), max_length=NAME_MAX_BYTES, help_text=_("At most 50 characters."))
-    bio = forms.CharField(
-        label=_("Bio"),
-        required=False,
-        max_length=BIO_MAX_BYTES,
-        help_text=_("At most 500 characters."),
-        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
-    )
-    link = forms.CharField(
-        label=_("Link"),
-        required=False,
-        max_length=LINK_MAX_LENGTH,
-        widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url", "dir": "ltr"}),
-    )
-    moved_to = forms.CharField(
-        label=_("New account"),
-        required=False,
-        max_length=LINK_MAX_LENGTH,
-        help_text=_("If you have moved: the address of your new profile. Your profile here then leads to it."),
-        widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url", "dir": "ltr"}),
+    bio = make_text_field(_("Bio"), BIO_MAX_BYTES, _("At most 500 characters."), rows=4, attrs={"dir": "auto"})
+    link = make_text_field(_("Link"), LINK_MAX_LENGTH, attrs=LINK_INPUT_ATTRS)
+    moved_to = make_text_field(
+        _("New account"),
+        LINK_MAX_LENGTH,
+        _("If you have moved: the address of your new profile. Your profile here then leads to it."),
+        attrs=LINK_INPUT_ATTRS,
     )
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
@@ -269,7 +262,7 @@ class DeleteAccountForm(forms.Form):
 def make_code_field() -> forms.CharField:
     """Return a field for a code of an app or a recovery code."""
     attrs = {"autocomplete": "one-time-code", **HANDLE_INPUT_ATTRS}
-    return forms.CharField(label=_("Code"), max_length=CODE_MAX_LENGTH, widget=forms.TextInput(attrs=attrs))
+    return make_text_field(_("Code"), CODE_MAX_LENGTH, required=True, attrs=attrs)
 
 
 class NextForm(forms.Form):
@@ -292,10 +285,8 @@ class TotpForm(forms.Form):
 
 
 class PasskeyForm(forms.Form):
-    name = forms.CharField(
-        label=_("Name"),
-        max_length=PASSKEY_NAME_MAX_LENGTH,
-        help_text=_("For example the device on which the passkey is stored."),
+    name = make_text_field(
+        _("Name"), PASSKEY_NAME_MAX_LENGTH, _("For example the device on which the passkey is stored."), required=True
     )
     credential = forms.CharField(max_length=CREDENTIAL_MAX_LENGTH, widget=forms.HiddenInput)
 

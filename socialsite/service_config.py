@@ -1,6 +1,6 @@
 """The settings of the services in one object, so that tests can pass smaller caps."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from django.conf import settings
@@ -52,32 +52,13 @@ class ServiceConfig:
 
     @classmethod
     def from_settings(cls) -> Self:
+        """Return the values of the settings with the names of the fields, and of those with another name or unit."""
+        names = [each.name for each in fields(cls)]
+        values = {name: getattr(settings, name.upper()) for name in names if hasattr(settings, name.upper())}
         return cls(
-            post_max_length=settings.POST_MAX_LENGTH,
-            poll_max_options=settings.POLL_MAX_OPTIONS,
-            home_cap=settings.HOME_CAP,
+            **values,
             home_ttl_ms=settings.HOME_TTL_DAYS * DAY_MS,
-            profile_cap=settings.PROFILE_CAP,
-            public_cap=settings.PUBLIC_CAP,
-            list_cap=settings.LIST_CAP,
-            list_members_cap=settings.LIST_MEMBERS_CAP,
-            following_cap=settings.FOLLOWING_CAP,
-            new_hashtags_per_day=settings.NEW_HASHTAGS_PER_DAY,
-            posts_per_day=settings.POSTS_PER_DAY,
-            posts_per_pass=settings.POSTS_PER_PASS,
-            pull_threshold=settings.PULL_THRESHOLD,
-            follow_partitions=settings.FOLLOW_PARTITIONS,
-            profile_partitions=settings.PROFILE_PARTITIONS,
-            require_replicas=settings.REQUIRE_REPLICAS,
-            memory_reserve=settings.MEMORY_RESERVE,
-            archive_url=settings.ARCHIVE_URL,
-            media_account_quota=settings.MEDIA_ACCOUNT_QUOTA,
-            media_site_quota=settings.MEDIA_SITE_QUOTA,
             deletion_grace_ms=settings.DELETION_GRACE_DAYS * DAY_MS,
             archive_keep_ms=settings.ARCHIVE_KEEP_DAYS * DAY_MS,
-            link_previews=settings.LINK_PREVIEWS,
             push_enabled=settings.PUSH,
-            vapid_private_key=settings.VAPID_PRIVATE_KEY,
-            rate_limits=dict(settings.RATE_LIMITS),
-            site_environment=settings.SITE_ENVIRONMENT,
         )

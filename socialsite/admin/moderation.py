@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.domain import Author
-from accounts.errors import AccountNotFound
 from accounts.mail.repository import MailAccount
 from accounts.mail.values import SentMail
 from accounts.models import Account
-from accounts.roles import outranks
 from accounts.sanctions.sanction import Sanction
 from accounts.sanctions.texts import STARTING_TEXTS
 from accounts.security.events import SecurityEvent
 from accounts.sessions.values import ActiveSession
 from socialsite.admin.audit_log import Actor, AuditLog
-from socialsite.admin.errors import CannotModerateSelf, CannotModerateStaff
-from socialsite.admin.sanctions import SanctionService
+from socialsite.admin.sanctions import SanctionService, get_target
 from socialsite.analytics.stats import ViewCounts
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -116,7 +113,7 @@ class Moderation:
         services = self._services
         rules, now_ms = list(services.rules.values()), services.clock.server_ms()
         account, counts, posts, view_counts, sessions, usage = await run_together(
-            self._get(account_id),
+            self._accounts.get(account_id),
             services.following.counts(account_id),
             services.reading.post_count(account_id),
             services.statistics.stats.view_counts_if_available(Entity("account", account_id)),
@@ -131,20 +128,11 @@ class Moderation:
             services.security_events.list_newest(account_id),
             services.reports.of_account(viewer_id, account_id, 0 if account_id == viewer_id else REPORTS_SHOWN),
         )
+        logins = [event for event in events if event.kind == "login"][:LOGINS_SHOWN]
         return AccountOverview(
-            account=account,
-            counts=counts,
-            posts=posts,
-            view_counts=view_counts or ViewCounts(),
-            sessions=sessions,
-            rate_limit_usage=usage,
-            mail_account=mail_account,
-            mails=mails,
-            sanctions=sanctions,
-            newest_posts=newest_posts,
-            reports=reports,
-            logins=[event for event in events if event.kind == "login"][:LOGINS_SHOWN],
-        )
+            account, counts, posts, view_counts or ViewCounts(), sessions, usage, mail_account, mails, sanctions,
+            newest_posts, reports, logins,
+        )  # fmt: skip
 
     async def suspend(self, actor: Actor, account_id: AccountId) -> None:
         """Suspend an account with the text that staff otherwise edits."""
@@ -175,18 +163,6 @@ class Moderation:
 
         Raises CannotModerateSelf, CannotModerateStaff, AccountNotFound.
         """
-        account, member = await self._get(account_id), await self._get(AccountId(actor.account_id))
-        if account_id == actor.account_id:
-            raise CannotModerateSelf
-        if account.state == "deleted":
-            raise AccountNotFound
-        if not outranks(member, account):
-            raise CannotModerateStaff
+        account = await get_target(self._services, actor, account_id)
         await self._audit_log.record(actor, action, f"account:{account_id}")
-        return account
-
-    async def _get(self, account_id: AccountId) -> Account:
-        account = await self._accounts.find(account_id)
-        if account is None:
-            raise AccountNotFound
         return account

@@ -57,6 +57,20 @@ SANCTIONS_PER_ROUND: Final = 100
 log = structlog.stdlib.get_logger("socialsite.security")
 
 
+async def get_target(services: Services, actor: Actor, account_id: AccountId) -> Account:
+    """Return the account. Raises AccountNotFound if it is deleted, CannotModerateSelf, CannotModerateStaff."""
+    (accounts,) = await services.store.read(services.accounts.read_many([account_id, AccountId(actor.account_id)]))
+    account: Account | None = accounts.get(account_id)
+    member = accounts.get(AccountId(actor.account_id))
+    if account is None or account.state == DELETED:
+        raise AccountNotFound
+    if account_id == actor.account_id:
+        raise CannotModerateSelf
+    if member is None or not outranks(member, account):
+        raise CannotModerateStaff
+    return account
+
+
 class SanctionService:
     """Applies sanctions, undoes them, and decides appeals, on behalf of a staff member."""
 
@@ -85,7 +99,7 @@ class SanctionService:
         AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended, FieldErrors, and ReportClaimed or
         ReportClosed if another staff member works on one of the reports or has decided it.
         """
-        account = await self._get_target(actor, account_id)
+        account = await get_target(self._services, actor, account_id)
         now_ms = self._services.clock.now_ms()
         posts = await self._find_posts(account_id, kind, post_ids)
         text = normalize("NFC", text.strip()[: 2 * TEXT_MAX_LENGTH])
@@ -114,7 +128,7 @@ class SanctionService:
 
         Raises SanctionNotFound, CannotUndo, CannotModerateSelf, AccountNotFound.
         """
-        await self._get_target(actor, account_id)
+        await get_target(self._services, actor, account_id)
         sanction = await self._sanctions.find(account_id, id)
         if not sanction.is_undoable and not sanction.undo_ms:
             raise CannotUndo
@@ -136,7 +150,7 @@ class SanctionService:
 
         Raises SanctionNotFound, AppealDecided, AppealOfOwnDecision, FieldErrors, AccountNotFound, CannotModerateSelf.
         """
-        await self._get_target(actor, account_id)
+        await get_target(self._services, actor, account_id)
         answer = normalize("NFC", answer.strip()[: 2 * TEXT_MAX_LENGTH])
         if not answer or len(answer) > TEXT_MAX_LENGTH:
             raise FieldErrors({"answer": _("This text is too long.") if answer else _("Please write a text.")})
@@ -304,20 +318,6 @@ class SanctionService:
 
     async def _record(self, actor: Actor, action: str, sanction: Sanction) -> None:
         await self._audit_log.record(actor, action, f"account:{sanction.account_id}", detail=f"sanction:{sanction.id}")
-
-    async def _get_target(self, actor: Actor, account_id: AccountId) -> Account:
-        """Return the account. Raises AccountNotFound if it is deleted, CannotModerateSelf, CannotModerateStaff."""
-        read = self._services.accounts.read_many([account_id, AccountId(actor.account_id)])
-        (accounts,) = await self._services.store.read(read)
-        account: Account | None = accounts.get(account_id)
-        member = accounts.get(AccountId(actor.account_id))
-        if account is None or account.state == DELETED:
-            raise AccountNotFound
-        if account_id == actor.account_id:
-            raise CannotModerateSelf
-        if member is None or not outranks(member, account):
-            raise CannotModerateStaff
-        return account
 
     async def _find_posts(
         self, account_id: AccountId, kind: SanctionKind, post_ids: Collection[PostId]
