@@ -1,11 +1,11 @@
 /**
  * Passkeys (WebAuthn): forms with data-passkey ask the browser for a passkey before they are sent. They are hidden
  * without this script. `data-passkey` is "create" or "get", `data-options` the address of the options.
- * The page of the log-in also offers passkeys in the autofill of the handle, if the browser can.
+ * The log-in also offers passkeys in the autofill of the handle.
  */
 
-const CHALLENGE_MS = 4 * 60_000; // shorter than the site stores a challenge
-let autofill; // its pending request: a browser has only one at a time
+const CHALLENGE_MS = 240_000; // before the site deletes it
+let autofill; // a browser has one pending request
 
 const decode = (text) => {
   const base64 = text.replaceAll("-", "+").replaceAll("_", "/");
@@ -21,15 +21,12 @@ const encode = (buffer) =>
 const decodeIds = (descriptors) => descriptors?.map((each) => ({ ...each, id: decode(each.id) }));
 
 async function fetchOptions(form) {
-  const fields = { purpose: form.dataset.purpose ?? "" };
   const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
   const answer = await fetch(form.dataset.options, {
     method: "POST",
-    body: new URLSearchParams(fields),
+    body: new URLSearchParams({ purpose: form.dataset.purpose ?? "" }),
     headers: { Accept: "application/json", "X-CSRFToken": token },
-    credentials: "same-origin",
   });
-  if (!answer.ok) throw new Error(`${answer.status}`);
   const { publicKey } = await answer.json();
   return {
     ...publicKey,
@@ -56,18 +53,17 @@ async function offerAutofill(form) {
   if (document.hidden) return document.addEventListener("visibilitychange", () => offerAutofill(form), { once: true });
   autofill = new AbortController();
   const { signal } = autofill;
-  const timer = setTimeout(() => autofill.abort("expired"), CHALLENGE_MS);
+  setTimeout(() => autofill.abort("old"), CHALLENGE_MS);
   try {
     const publicKey = await fetchOptions(form);
     send(form, await navigator.credentials.get({ publicKey, mediation: "conditional", signal }));
   } catch {
-    if (signal.reason === "expired") void offerAutofill(form);
+    if (signal.reason === "old") void offerAutofill(form);
   }
-  clearTimeout(timer);
 }
 
 async function submit(form) {
-  autofill?.abort("button");
+  autofill?.abort();
   const error = form.querySelector("[data-passkey-error]");
   error.hidden = true;
   form.setAttribute("aria-busy", "true");
