@@ -202,3 +202,25 @@ async def test_the_held_posts_of_a_deleted_account_are_removed(services: Service
     await world.deliver_all()
     assert await services.store.node(keys.drafts(alice.id)).execute("EXISTS", keys.drafts(alice.id)) == 0
     assert await held_of(services) == []
+
+
+async def test_a_release_publishes_nothing_of_an_account_that_was_suspended_or_silenced_meanwhile(
+    services: Services, alice: Person
+) -> None:
+    for restrict, end in (
+        (services.accounts.suspend, services.accounts.reinstate),
+        (lambda account_id: services.restrictions.silence(account_id, services.clock.now_ms() + HOUR_MS),
+         lambda account_id: services.restrictions.unsilence(account_id)),
+    ):  # fmt: skip
+        with pytest.raises(PostHeld):
+            await publish(services, alice)
+        (draft,) = await held_of(services)
+        await restrict(account_id=alice.id)
+        await services.drafts.release(alice.id, draft.id)
+        await services.drafts.publish_due()
+        await end(account_id=alice.id)
+        await services.drafts.publish_due()
+        assert await texts_of(services, alice) == []
+        (refused,) = await services.drafts.all(alice.id)
+        assert refused.error
+        await services.drafts.delete(alice.id, draft.id)

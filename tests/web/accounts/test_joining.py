@@ -3,11 +3,15 @@
 import re
 from typing import Any
 
+import httpx
 import pytest
 
+from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.ids import AccountId
+from socialsite.limits import NEWCOMER_FOLLOWS_PER_DAY
 from socialsite.recipes.rate_limit import Rule
+from tests.support.api import ApiClient, create_token
 from tests.support.browser import HttpBrowser
 from tests.support.factors import set_up_totp
 from tests.support.visitor import PASSWORD
@@ -192,3 +196,29 @@ async def test_new_accounts_have_a_third_of_the_limits_and_read_until_when(site:
     assert "Lower limits apply to new accounts" in answer.json()["message"]
     await site.site.change(newcomer_days=0)
     assert (await alice.post_json("/posts/", text=handles)).status_code == 201
+
+
+async def test_a_new_account_follows_fifty_accounts_a_day_on_pages_and_in_apps_together(
+    site: Services, alice: HttpBrowser, open_browser: OpenBrowser
+) -> None:
+    site.rules.clear()
+    handles = [f"member{number}" for number in range(NEWCOMER_FOLLOWS_PER_DAY + 2)]
+    ids = await site.accounts.import_accounts(handles=handles, now_ms=site.clock.now_ms())
+    await site.site.change(newcomer_days=3)
+    client = ApiClient(application, token=await create_token(site, "alice", "write"))
+
+    async def follow(number: int) -> httpx.Response:
+        if number % 2:
+            return await client.http.post(f"/api/v1/accounts/{ids[handles[number]]}/follow")
+        return await alice.post_json(f"/@{handles[number]}/follow/")
+
+    answers = [await follow(number) for number in range(NEWCOMER_FOLLOWS_PER_DAY + 2)]
+    assert [answer.status_code for answer in answers] == [200] * NEWCOMER_FOLLOWS_PER_DAY + [429] * 2
+    for answer in answers[-2:]:
+        assert "Lower limits apply to new accounts" in answer.text
+    assert (await alice.post_json(f"/@{handles[0]}/unfollow/")).status_code == 200
+    assert (await follow(-2)).status_code == 429  # an unfollow gives nothing back
+    await alice.post("/welcome/people/", follow=handles[-1])
+    assert await site.repositories.follows.following_count(AccountId(1)) == NEWCOMER_FOLLOWS_PER_DAY - 1
+    await site.site.change(newcomer_days=0)
+    assert (await follow(-2)).status_code == 200
