@@ -191,7 +191,8 @@ class JoiningService:
         """
         text = check_text(text, "text", 1, ANSWER_MAX_LENGTH)
         delete_ms = self.clock.now_ms() + REFUSAL_KEPT_MS
-        await self.accounts.accounts.schedule_deletion(account_id, delete_ms)
+        if (await self.accounts.get(account_id)).state == WAITING:  # else the entry may be that of another deletion
+            await self.accounts.accounts.schedule_deletion(account_id, delete_ms)
         await self._decide(account_id, decider_id, WAITING, text, delete_ms)
 
     async def mark_refusal_read(self, account: Account) -> None:

@@ -395,3 +395,13 @@ async def test_the_page_of_staff_hides_no_sign_up_with_a_handle_that_became_free
     assert await queue_of(services) == []
     assert (await sign_up(services, "gina")).state == WAITING
     assert await queue_of(services) == ["gina"]
+
+
+async def test_a_refusal_of_an_account_that_does_not_wait_delays_no_deletion(services: Services) -> None:
+    await services.site.change(joining="open")
+    sam, gina = await make_staff(services), AccountId((await sign_up(services, "gina")).id)
+    services.accounts.deletion_grace_ms = DAY_MS
+    due_ms = await services.accounts.request_deletion(account_id=gina)
+    with pytest.raises(AccountNotFound):
+        await services.joining.refuse(gina, AccountId(sam.id), "No.")
+    assert await services.accounts.accounts.due_deletions(due_ms, 10) == [gina]
