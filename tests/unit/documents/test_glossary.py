@@ -16,7 +16,7 @@ PLAIN = frozenset(
     changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
     directory disable event frames
     dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed formats
-    first forms
+    forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init
     initial instance inventory
     known labels lag lines linkify links listener load lookup mail map memory merge merging menu message messages meter
