@@ -1,23 +1,29 @@
-/** Refreshes the parts of a page with data-progress while a job works on them, without moving the focus. */
+/** Refreshes parts with data-progress until the page comes without it. */
 
 import { page } from "./send.js";
 import { sayTimes } from "./times.js";
 
-const EVERY_MS = 3_000;
+const EVERY_MS = 4_000;
+const renews = document.querySelector("[data-renew]");
 
 async function refresh() {
-  if (!document.hidden) await refreshParts().catch(() => {}); // without a connection the next refresh tries again
-  if (document.querySelector("[data-progress]")) setTimeout(refresh, EVERY_MS);
-}
-
-async function refreshParts() {
-  const fresh = await page(location.pathname);
-  for (const part of document.querySelectorAll("[data-progress]")) {
-    const next = fresh.getElementById(part.id);
-    if (next) part.replaceChildren(...document.importNode(next, true).childNodes);
-    if (!next?.hasAttribute("data-progress")) part.removeAttribute("data-progress");
-    sayTimes(part);
+  const parts = document.querySelectorAll("[data-progress]");
+  if (!parts.length) return;
+  if (!document.hidden && renews?.checked !== false) {
+    const fresh = await page(location.href).catch(() => {});
+    const { isCollapsed, anchorNode } = getSelection();
+    for (const part of parts) {
+      part.ariaBusy = !fresh;
+      const isUsed = part.contains(document.activeElement) || (!isCollapsed && part.contains(anchorNode));
+      if (!fresh || isUsed) continue; // it would lose focus and selection
+      const next = fresh.getElementById(part.id);
+      part.replaceChildren(...(next?.childNodes ?? []));
+      if (!next?.hasAttribute("data-progress")) part.removeAttribute("data-progress");
+      sayTimes(part);
+    }
   }
+  setTimeout(refresh, EVERY_MS);
 }
 
+if (renews) renews.parentElement.hidden = false;
 setTimeout(refresh, EVERY_MS);
