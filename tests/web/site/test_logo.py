@@ -9,6 +9,7 @@ from tests.contract.media.test_media import DAY_LATER, check_later
 from tests.support.browser import JSON_HEADERS, HttpBrowser
 from tests.support.pictures import encode_all, picture, uploaded
 from tests.web.site.conftest import OpenStaff
+from timelines.audit import Audit
 
 PATH = "/ops/site/logo/"
 
@@ -41,6 +42,8 @@ async def test_a_logo_is_shown_replaced_and_removed(site: Services, sam: HttpBro
     assert (await visitor.get(addresses[0])).status_code == 404
     for _day in range(2):
         assert await check_later(site, DAY_LATER) == 0  # a process that has not read the settings keeps the logo
+    report = await Audit(site.audit_context, second_check_after_s=0).run()
+    assert not [kind for kind in report.damage + report.leftovers if "picture" in kind]
     assert (await visitor.get(addresses[1])).status_code == 200
 
     await site.site.change(members_only=True)
