@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +19,7 @@ from timelines.api.entities.relationship import relationship_entity
 from timelines.api.fields import api_fields, flag, ids_field, limit_field
 from timelines.api.pagination import CURSOR_NAMES, edge_field, encode_edge, page_response
 from timelines.api.presenters import accounts_by_id, site_url, with_fields
+from timelines.following.actions import ACTIONS, RelationAction
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.follow_requests import FollowRequestService
 from timelines.following.service import FollowingService
@@ -31,19 +32,15 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 RELATIONSHIPS_AT_ONCE = 80
 DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
 
-S = TypeVar("S")
-Action = Callable[[SiteRequest, AccountId, AccountId, int], Awaitable[object]]
-"""(request, viewer, other account, now_ms) -> anything."""
 
-
-def action_endpoint(scope: str, act: Action, *, on_suspended: bool = True) -> AsyncView[[AccountId]]:
+def action_endpoint(scope: str, act: RelationAction, *, on_suspended: bool = True) -> AsyncView[[AccountId]]:
     """Return the endpoint of an action on an account. With `on_suspended` the account may be suspended."""
 
     @endpoint(scope, "follow", needs_account=True)
     async def view(request: SiteRequest, account_id: AccountId) -> HttpResponse:
-        me, services, accounts = require_viewer_id(request), request.services, request.services[AccountService]
+        me, accounts = require_viewer_id(request), request.services[AccountService]
         await (accounts.get_undeleted if on_suspended else accounts.get_active)(account_id)
-        await act(request, me, account_id, services.clock.now_ms())
+        await act(request, me, account_id)
         return json_response((await load_relationships(request, [account_id]))[0])
 
     return view
@@ -59,24 +56,22 @@ async def load_relationships(request: SiteRequest, account_ids: Sequence[Account
     ]
 
 
-async def _follow(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) -> None:
+async def _follow(request: SiteRequest, me: AccountId, other: AccountId) -> None:
     """Follow an account, or change whether its boosts are shown."""
-    fields, relations = api_fields(request), request.services[BlocksAndMutesService]
+    fields, now_ms = api_fields(request), request.services.clock.now_ms()
     if flag(fields, "notify"):
         raise Invalid({"notify": _("Notifications about every post of an account are not offered.")})
     if fields.values_of("languages"):
         raise Invalid({"languages": _("Following an account in some languages only is not offered.")})
     await request.services[ActionLimits].enforce_newcomer_follow(request.caller)
     await request.services[FollowingService].follow(follower_id=me, followed_id=other, now_ms=now_ms)
-    if "reblogs" in fields and flag(fields, "reblogs"):
-        await relations.show_boosts(account_id=me, other_id=other)
-    elif "reblogs" in fields:
-        await relations.hide_boosts(account_id=me, other_id=other, now_ms=now_ms)
+    if "reblogs" in fields:
+        await ACTIONS["show_boosts" if flag(fields, "reblogs") else "hide_boosts"](request, me, other)
 
 
-def _mute(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) -> Awaitable[object]:
+def _mute(request: SiteRequest, me: AccountId, other: AccountId) -> Awaitable[object]:
     """Mute an account. A mute hides notifications, too. A duration of 0 has no end."""
-    fields = api_fields(request)
+    fields, now_ms = api_fields(request), request.services.clock.now_ms()
     if not flag(fields, "notifications", default=True):
         raise Invalid({"notifications": _("A mute hides the notifications of the account, too.")})
     duration = {} if fields.get("duration") in (None, "", "0") else {"duration": fields["duration"]}
@@ -85,52 +80,31 @@ def _mute(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) ->
     )
 
 
-async def _endorse(request: SiteRequest, me: AccountId, other: AccountId, _now_ms: int) -> None:
+async def _endorse(request: SiteRequest, me: AccountId, other: AccountId) -> None:
     request.account = await request.services[FeaturedService].endorse(me, other)
 
 
-async def _unendorse(request: SiteRequest, me: AccountId, other: AccountId, _now_ms: int) -> None:
+async def _unendorse(request: SiteRequest, me: AccountId, other: AccountId) -> None:
     request.account = await request.services[FeaturedService].unendorse(me, other)
 
 
-def _call(
-    service: type[S],
-    method: Callable[..., Awaitable[object]],
-    me_name: str = "account_id",
-    other_name: str = "other_id",
-    *,
-    is_timed: bool = False,
-) -> Action:
-    """Return the call of a method of a service, with the names of its arguments."""
-
-    def act(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) -> Awaitable[object]:
-        time = {"now_ms": now_ms} if is_timed else {}
-        return method(request.services[service], **{me_name: me, other_name: other}, **time)
-
-    return act
-
-
-_relations, _requests = BlocksAndMutesService, FollowRequestService
-_unfollow = _call(FollowingService, FollowingService.unfollow, "follower_id", "followed_id")
-_remove_follower = _call(_relations, _relations.remove_follower, other_name="follower_id")
-_accept = _call(_requests, _requests.accept, other_name="requester_id", is_timed=True)
 FOLLOW_ACTIONS: Final = {
     "follow": writing(action_endpoint("write:follows", _follow, on_suspended=False)),
-    "unfollow": action_endpoint("write:follows", _unfollow),
+    "unfollow": action_endpoint("write:follows", ACTIONS["unfollow"]),
     **dict.fromkeys(("endorse", "pin"), writing(action_endpoint("write:accounts", _endorse, on_suspended=False))),
     **dict.fromkeys(("unendorse", "unpin"), action_endpoint("write:accounts", _unendorse)),
 }
 """The last part of the address of an account -> the endpoint. The rate limit of follows counts these actions."""
 BLOCK_ACTIONS: Final = {
-    "remove_from_followers": action_endpoint("write:follows", _remove_follower),
-    "block": action_endpoint("write:blocks", _call(_relations, _relations.block, is_timed=True)),
-    "unblock": action_endpoint("write:blocks", _call(_relations, _relations.unblock)),
+    "remove_from_followers": action_endpoint("write:follows", ACTIONS["remove_follower"]),
+    "block": action_endpoint("write:blocks", ACTIONS["block"]),
+    "unblock": action_endpoint("write:blocks", ACTIONS["unblock"]),
     "mute": action_endpoint("write:mutes", _mute),
-    "unmute": action_endpoint("write:mutes", _call(_relations, _relations.unmute)),
+    "unmute": action_endpoint("write:mutes", ACTIONS["unmute"]),
 }
 REQUEST_ACTIONS: Final = {
-    "authorize": action_endpoint("write:follows", _accept),
-    "reject": action_endpoint("write:follows", _call(_requests, _requests.refuse, other_name="requester_id")),
+    "authorize": action_endpoint("write:follows", ACTIONS["accept"]),
+    "reject": action_endpoint("write:follows", ACTIONS["refuse"]),
 }
 
 

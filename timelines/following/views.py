@@ -16,6 +16,7 @@ from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_i
 from socialsite.web.responses import done, format_iso_time, json_response, page_response
 from timelines.errors import MuteDurationInvalid
 from timelines.filters.forms import parse_end_ms
+from timelines.following.actions import ACTIONS, RelationAction
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.follow_requests import FollowRequestService
 from timelines.following.presenters import accounts_with_follow_state
@@ -37,7 +38,6 @@ MIN_FOLLOWING_WITHOUT_SUGGESTIONS = 10
 PageReader = Callable[[AccountId, FollowCursor | None, int], Awaitable[FollowPage]]
 EndReader = Callable[[AccountId, Sequence[AccountId]], Awaitable[Mapping[AccountId, int]]]
 """(account id, muted accounts) -> the end of each mute in Unix ms."""
-RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]]
 
 
 # Following
@@ -100,42 +100,16 @@ def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
         raise MuteDurationInvalid from None
 
 
-unfollow = relation_view(
-    lambda request, me, other: request.services[FollowingService].unfollow(follower_id=me, followed_id=other)
-)
-block = relation_view(
-    lambda request, me, other: request.services[BlocksAndMutesService].block(
-        account_id=me, other_id=other, now_ms=request.services.clock.now_ms()
-    )
-)
-unblock = relation_view(
-    lambda request, me, other: request.services[BlocksAndMutesService].unblock(account_id=me, other_id=other)
-)
+unfollow = relation_view(ACTIONS["unfollow"])
+block = relation_view(ACTIONS["block"])
+unblock = relation_view(ACTIONS["unblock"])
 mute = relation_view(_mute)
-unmute = relation_view(
-    lambda request, me, other: request.services[BlocksAndMutesService].unmute(account_id=me, other_id=other)
-)
-hide_boosts = relation_view(
-    lambda request, me, other: request.services[BlocksAndMutesService].hide_boosts(
-        account_id=me, other_id=other, now_ms=request.services.clock.now_ms()
-    )
-)
-show_boosts = relation_view(
-    lambda request, me, other: request.services[BlocksAndMutesService].show_boosts(account_id=me, other_id=other)
-)
-remove_follower = relation_view(
-    lambda request, me, other: request.services[BlocksAndMutesService].remove_follower(account_id=me, follower_id=other)
-)
-accept_follow_request = relation_view(
-    lambda request, me, other: request.services[FollowRequestService].accept(
-        account_id=me, requester_id=other, now_ms=request.services.clock.now_ms()
-    ),
-    redirect_to=FOLLOW_REQUESTS_URL,
-)
-refuse_follow_request = relation_view(
-    lambda request, me, other: request.services[FollowRequestService].refuse(account_id=me, requester_id=other),
-    redirect_to=FOLLOW_REQUESTS_URL,
-)
+unmute = relation_view(ACTIONS["unmute"])
+hide_boosts = relation_view(ACTIONS["hide_boosts"])
+show_boosts = relation_view(ACTIONS["show_boosts"])
+remove_follower = relation_view(ACTIONS["remove_follower"])
+accept_follow_request = relation_view(ACTIONS["accept"], redirect_to=FOLLOW_REQUESTS_URL)
+refuse_follow_request = relation_view(ACTIONS["refuse"], redirect_to=FOLLOW_REQUESTS_URL)
 
 
 @with_canonical_handle

@@ -1,12 +1,14 @@
 """Likes, boosts and bookmarks: actions on a post, pages of likers and boosters, the page of bookmarks."""
 
+from collections.abc import Awaitable, Callable
+
 from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from socialsite.ids import PostId
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id
+from socialsite.web.requests import AsyncView, SiteRequest, get_viewer_id, require_viewer_id
 from socialsite.web.responses import done, respond
 from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.pages.page import HydratedPost
@@ -22,15 +24,23 @@ from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
 
 
-async def like(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    now_ms = request.services.clock.now_ms()
-    act = request.services[ReactionsService].like
-    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id, now_ms=now_ms))
+def reaction_view(act: Callable[..., Awaitable[HydratedPost]], *, is_timed: bool = False) -> AsyncView[[PostId]]:
+    """Return the view of a method of ReactionsService. `is_timed` is set if it takes `now_ms`."""
+
+    async def view(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+        services = request.services
+        time = {"now_ms": services.clock.now_ms()} if is_timed else {}
+        entry = await act(services[ReactionsService], account_id=require_viewer_id(request), post_id=post_id, **time)
+        return _entry_response(request, entry)
+
+    return view
 
 
-async def unlike(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    act = request.services[ReactionsService].unlike
-    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
+like = reaction_view(ReactionsService.like, is_timed=True)
+unlike = reaction_view(ReactionsService.unlike)
+unboost = reaction_view(ReactionsService.unboost)
+bookmark = reaction_view(ReactionsService.bookmark, is_timed=True)
+unbookmark = reaction_view(ReactionsService.unbookmark)
 
 
 async def boost(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
@@ -39,22 +49,6 @@ async def boost(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
         account_id=me, post_id=post_id, now_ms=services.clock.now_ms(), caller=request.caller
     )
     return _entry_response(request, entry)
-
-
-async def unboost(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    act = request.services[ReactionsService].unboost
-    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
-
-
-async def bookmark(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    now_ms = request.services.clock.now_ms()
-    act = request.services[ReactionsService].bookmark
-    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id, now_ms=now_ms))
-
-
-async def unbookmark(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    act = request.services[ReactionsService].unbookmark
-    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
 
 
 def _entry_response(request: SiteRequest, entry: HydratedPost) -> HttpResponseBase:
