@@ -18,6 +18,7 @@ from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import plain_servers
 from tests.support.twemproxy import running_twemproxy
+from tests.support.waiting import eventually
 
 WORK = Key("posts", tag="1", name="counts")
 
@@ -56,14 +57,16 @@ async def test_writes_before_a_restart_of_the_server_are_not_acknowledged(store:
 async def test_a_job_is_performed_again_after_a_restart_of_the_server_of_its_work_and_queue(
     store: Store, server: RedisServer
 ) -> None:
-    queue = await open_queue(store)
+    queue, node = await open_queue(store), store.node(WORK)
     tries: list[bytes] = []
 
     async def work(payload: bytes) -> Sequence[bytes]:
         tries.append(payload)
         await store.gather([("SET", WORK, payload)])
         if len(tries) == 1:
+            disconnects = node.disconnect_count
             await asyncio.to_thread(restart, server)
+            await eventually(lambda: node.disconnect_count > disconnects)
         return ()
 
     await queue.add(b"one")
