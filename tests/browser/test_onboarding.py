@@ -36,13 +36,13 @@ def test_a_newcomer_gets_a_face_follows_people_and_posts(
     assert problems(page) == []
     page.get_by_role("button", name="Save and continue").click()
     row = page.locator(".people li").first
-    handle = row.get_by_text(re.compile("^@")).first.inner_text()
     row.get_by_role("checkbox").check()
     assert problems(page) == []
     page.get_by_role("link", name=re.compile("Later")).click()
     expect(page.locator(".onboarding")).to_contain_text("step 2 of 3")
     assert problems(page) == []
     page.get_by_role("link", name="Continue").click()
+    handle = row.get_by_text(re.compile("^@")).first.inner_text()
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Follow and continue").click()
     expect(page.get_by_role("heading", name="Your first post")).to_be_visible()
