@@ -120,9 +120,7 @@ class JoiningService:
         facts: dict[str, str] = {}
         if waits := not code and self.site.settings.joining == "approval":
             facts = {"reason": check_reason(reason), "network": network}
-            if await self.joining.queue_length() >= APPLICATIONS_CAP:
-                raise SignUpClosed
-            await self.joining.enqueue(handle, now_ms)  # before the account, so that no crash hides an application
+            await self._enqueue(handle, now_ms)
         elif code:
             invitation = await self._take_use(code, handle)
             facts = {"inviter": str(invitation.inviter_id), "invitation": invitation.secret}
@@ -145,6 +143,12 @@ class JoiningService:
         return account
 
     # Applications
+
+    async def _enqueue(self, handle: str, now_ms: int) -> None:
+        """Store an application before its account, so that no crash hides it. Raises SignUpClosed."""
+        if await self.joining.queue_length() >= APPLICATIONS_CAP:
+            raise SignUpClosed
+        await self.joining.enqueue(handle, now_ms)
 
     async def find_application(self, account_id: AccountId) -> Application:
         """Return what the account stored at its sign-up, and the decision."""

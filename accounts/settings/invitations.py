@@ -12,6 +12,7 @@ from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Forbidden, NotFound
 from socialsite.ids import AccountId
+from socialsite.site.service import SiteService
 from socialsite.web.requests import SiteRequest, counted, dispatch_by_method, get_form_data, writing
 from socialsite.web.responses import done
 
@@ -56,9 +57,11 @@ async def end_invitation(request: SiteRequest) -> HttpResponse:
 def _require_inviter(request: SiteRequest) -> Account:
     """Return the account if it may invite. Raises Forbidden, SignInRequired."""
     account = require_account(request)
-    if not request.services[JoiningService].may_invite(account):
-        raise Forbidden(*([] if account.limited else [_("Only the people who run this site invite others.")]))
-    return account
+    if request.services[JoiningService].may_invite(account):
+        return account
+    if not request.services[SiteService].settings.members_invite:
+        raise Forbidden(_("Only the people who run this site invite others."))
+    raise Forbidden  # staff has limited or silenced the account
 
 
 index = dispatch_by_method(GET=index_page, POST=counted("list", writing(invite)))

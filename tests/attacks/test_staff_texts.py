@@ -6,6 +6,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
 from tests.support.routes import routes
+from tests.support.staff import open_staff
 from tests.support.visitor import PASSWORD
 from tests.web.conftest import OpenBrowser
 
@@ -16,12 +17,7 @@ LINK = "[x](javascript:alert(3)) javascript:alert(3)"
 
 @pytest.fixture
 async def sam(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
-    await site.accounts.sign_up(
-        handle="sam", password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, allow_reserved=True
-    )
-    browser = await open_browser()
-    assert (await browser.log_in("sam")).status_code == 200
-    return browser
+    return await open_staff(site, open_browser)
 
 
 async def test_no_text_of_staff_or_to_staff_is_markup(

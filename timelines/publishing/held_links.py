@@ -15,6 +15,7 @@ from timelines.posts.repository import PostRepository
 from timelines.publishing.forms import PostForm
 from timelines.text.linkify import has_links
 
+UNHELD_AUTHORS_CAP = 50_000
 FIRST_ENTRIES_READ, FIRST_POSTS = 50, 10
 """An author with FIRST_POSTS posts, or with a post that has a link, among so many newest entries is not held."""
 
@@ -55,5 +56,7 @@ class FirstLinks:
         posts = [post for post in (await self.posts.find_many(ids)).values() if post.boost_of is None]
         if len(posts) < FIRST_POSTS and not any(has_links(post.searchable_text) for post in posts):
             return True
+        if len(self._unheld_ids) >= UNHELD_AUTHORS_CAP:
+            self._unheld_ids.clear()
         self._unheld_ids.add(author_id)
         return False

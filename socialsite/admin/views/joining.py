@@ -171,15 +171,21 @@ decide_applications = _shows_errors(applications, _decide_applications)
 decide_held = _shows_errors(held, _decide_held)
 
 
+async def _find_inviters(accounts: AccountService, joining: JoiningService, account_id: AccountId) -> list[Author]:
+    """Return who invited the account, who invited that account, and so on."""
+    inviters: list[Author] = []
+    inviter_id = (await joining.find_application(account_id)).inviter_id
+    while inviter_id and len(inviters) < INVITERS_SHOWN and (inviter := await accounts.find(inviter_id)) is not None:
+        inviters.append(inviter.author)
+        inviter_id = (await joining.find_application(inviter_id)).inviter_id
+    return inviters
+
+
 async def invitations(request: SiteRequest, account_id: int) -> HttpResponse:
     """Show who invited an account, and the accounts that it invited: one level of the tree, by invitation."""
     accounts, joining, me = request.services[AccountService], request.services[JoiningService], AccountId(account_id)
     account = await accounts.get(me)
-    inviters: list[Author] = []
-    above = (await joining.find_application(me)).inviter_id
-    while above and len(inviters) < INVITERS_SHOWN and (inviter := await accounts.find(above)) is not None:
-        inviters.append(inviter.author)
-        above = (await joining.find_application(above)).inviter_id
+    inviters = await _find_inviters(accounts, joining, me)
     skipped = parse_id(request.GET.get("cursor", "")) or 0
     stored = await joining.invitations(me)
     shown = dict(list(stored.items())[skipped : skipped + INVITATIONS_PER_PAGE])

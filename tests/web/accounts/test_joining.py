@@ -14,6 +14,7 @@ from socialsite.recipes.rate_limit import Rule
 from tests.support.api import ApiClient, create_token
 from tests.support.browser import HttpBrowser
 from tests.support.factors import set_up_totp
+from tests.support.staff import open_staff
 from tests.support.visitor import PASSWORD
 from tests.web.conftest import OpenBrowser
 from timelines.publishing.content_rules import NEWCOMER_MENTIONS_CAP
@@ -24,12 +25,7 @@ REASON = "I would like to talk about trains with others."
 @pytest.fixture
 async def sam(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     """The browser of Sam, an owner of the site."""
-    await site.accounts.sign_up(
-        handle="sam", password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, allow_reserved=True
-    )
-    browser = await open_browser()
-    assert (await browser.log_in("sam")).status_code == 200
-    return browser
+    return await open_staff(site, open_browser)
 
 
 async def apply(visitor: HttpBrowser, handle: str = "nora", **fields: str) -> Any:

@@ -11,18 +11,9 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
 from tests.support.redis_server import RedisServer
-from tests.support.visitor import PASSWORD
+from tests.support.staff import open_staff
 from tests.support.world import Person, World
 from timelines.reports.report import Report
-
-
-async def open_staff(site: Services, open_browser: Any, handle: str) -> HttpBrowser:
-    await site.accounts.sign_up(
-        handle=handle, password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, allow_reserved=True
-    )
-    browser: HttpBrowser = await open_browser()
-    assert (await browser.log_in(handle)).status_code == 200
-    return browser
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
 from tests.support.factors import set_up_totp
+from tests.support.staff import open_staff
 from tests.support.visitor import PASSWORD
 
 OpenBrowser = Callable[[], Awaitable[HttpBrowser]]
@@ -22,16 +23,7 @@ APPEAL = "I think that this decision is wrong."
 @pytest.fixture
 async def sam(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     """The browser of Sam, a moderator."""
-    return await _staff(site, open_browser, "sam")
-
-
-async def _staff(site: Services, open_browser: OpenBrowser, handle: str) -> HttpBrowser:
-    now_ms = site.clock.now_ms()
-    account = await site.accounts.sign_up(handle=handle, password=PASSWORD, now_ms=now_ms, allow_reserved=True)
-    await site.staff.set_role(AccountId(account.id), "moderator")
-    browser = await open_browser()
-    assert (await browser.log_in(handle)).status_code == 200
-    return browser
+    return await open_staff(site, open_browser, "sam", "moderator")
 
 
 async def _id(site: Services, handle: str) -> AccountId:
@@ -79,7 +71,7 @@ async def test_a_newcomer_is_limited_warned_and_suspended_and_reads_why(
     assert notice not in (await newcomer.get("/")).text
     assert (await newcomer.post("/accounts/sanctions/", id=limit, text="No.")).status_code == 422
     assert (await newcomer.post("/accounts/sanctions/", id=limit, text=APPEAL)).status_code == 303
-    mia = await _staff(site, open_browser, "mia")
+    mia = await open_staff(site, open_browser, "mia", "moderator")
     assert APPEAL in (await mia.get("/ops/appeals/")).text
     decision = f"/ops/accounts/{id}/sanctions/{limit}/decide/"
     assert (await sam.post(decision, decision="refuse", answer="It is right.")).status_code == 403
