@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NoReturn
 
-import msgspec
 import structlog
 from django.core.mail import EmailMessage
 from msgspec.structs import replace
@@ -64,10 +63,7 @@ class MailSending:
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Perform one job. Raises PermanentFailure if it can never succeed."""
-        try:
-            job = decode_job(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise PermanentFailure(f"not a job of this release: {error}") from error
+        job = decode_job(payload)
         if isinstance(job, RequestReset):
             await self._add_reset_mail(job)
             return ()

@@ -11,10 +11,10 @@ from django.template.loader import render_to_string
 from django.utils.formats import date_format
 from django.utils.translation import override
 
-from accounts.mail.texts import MAIL_PATH, TEXTS
+from accounts.mail.texts import render_text
 from accounts.mail.values import SendMail
 
-UNSUBSCRIBE_PATH = "/accounts/mail/unsubscribe/"
+MAIL_PATH, UNSUBSCRIBE_PATH = "/accounts/mail/", "/accounts/mail/unsubscribe/"
 
 
 def build_message(job: SendMail, facts: Mapping[str, str], site_name: str) -> EmailMultiAlternatives:
@@ -26,7 +26,7 @@ def build_message(job: SendMail, facts: Mapping[str, str], site_name: str) -> Em
     created = datetime.fromtimestamp(job.created_ms / 1000, UTC)
     with override(job.language or settings.LANGUAGE_CODE):
         base_facts = {"site": site_name, "time": f"{date_format(created, 'DATETIME_FORMAT')} UTC"}
-        text = TEXTS[job.kind].fill({**base_facts, **job.context, **facts})
+        text = render_text(job.kind, {**base_facts, **job.context, **facts})
         context = {
             "text": text,
             "site_name": site_name,
@@ -46,7 +46,7 @@ def build_message(job: SendMail, facts: Mapping[str, str], site_name: str) -> Em
             headers["List-Unsubscribe"] = f"<{context['unsubscribe_url']}>"
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         message = EmailMultiAlternatives(
-            str(text.subject),
+            text.subject,
             render_to_string("mail/mail.txt", context),
             sender(site_name),
             [job.address],

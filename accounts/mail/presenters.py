@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.addresses import mask_address
 from accounts.mail.values import MailKind, MailState, SentMail
-from socialsite.web.responses import format_iso_time
+from socialsite.web.responses import select_fields
 
 KIND_LABELS: Mapping[MailKind, str | Promise] = {
     "confirm_address": _("Confirmation of the address"),
@@ -60,12 +60,6 @@ def mails_page(mails: Sequence[SentMail]) -> list[dict[str, object]]:
 
 def mails_json(mails: Sequence[SentMail]) -> list[dict[str, object]]:
     return [
-        {
-            "kind": mail.kind,
-            "state": mail.state,
-            "address": mask_address(mail.address),
-            "at": format_iso_time(mail.at_ms),
-            "reason": mail.reason or None,
-        }
+        select_fields(mail, "kind state at", address=mask_address(mail.address), reason=mail.reason or None)
         for mail in mails
     ]

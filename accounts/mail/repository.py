@@ -36,21 +36,18 @@ class MailRepository:
 
     async def find(self, account_id: AccountId) -> MailAccount:
         key = keys.mail_account(account_id)
-        reply = await self._accounts[key].execute("HMGET", key, "address", "pending", "language", "digest")
-        return MailAccount.parse(reply)
+        return MailAccount.parse(await self._accounts.execute("HMGET", key, "address", "pending", "language", "digest"))
 
     async def change(self, account_id: AccountId, **fields: str) -> bool:
         """Set fields; "" removes a field. Return False if the account is absent or deleted."""
         changed = [keys.account(account_id), keys.mail_account(account_id)]
         arguments = [part for pair in fields.items() for part in pair]
-        (reply,) = await self._accounts.write(changed[0], CHANGE_ADDRESS.command(changed, arguments))
-        return bool(reply)
+        return bool(await self._accounts.write_script(CHANGE_ADDRESS, changed, arguments))
 
     # Owners of addresses
 
     async def find_owner(self, digest: str) -> AccountId | None:
-        key = keys.address_owner(digest)
-        reply = await self._accounts[key].execute("GET", key)
+        reply = await self._accounts.execute("GET", keys.address_owner(digest))
         return None if reply is None else AccountId(int(reply))
 
     async def claim(self, digest: str, account_id: AccountId) -> bool:
@@ -76,21 +73,19 @@ class MailRepository:
     async def find_due_digests(self, now_ms: int, limit: int) -> list[tuple[AccountId, int]]:
         """Return accounts whose digest is due, with the time of the digest, the oldest first."""
         key = keys.due_digests()
-        reply = await self._jobs[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit, "WITHSCORES")
+        reply = await self._jobs.execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit, "WITHSCORES")
         pairs = zip(reply[::2], reply[1::2], strict=True)
         return [(AccountId(int(account_id)), int(float(at_ms))) for account_id, at_ms in pairs]
 
     # The state of mails
 
     async def find_mail(self, account_id: AccountId, mail_id: str) -> SentMail | None:
-        key = keys.sent_mails(account_id)
-        value = await self._accounts[key].execute("HGET", key, mail_id)
+        value = await self._accounts.execute("HGET", keys.sent_mails(account_id), mail_id)
         return None if value is None else decode_mail(value)
 
     async def list_mails(self, account_id: AccountId) -> list[SentMail]:
         """Return the state of the last mails, newest first."""
-        key = keys.sent_mails(account_id)
-        reply = await self._accounts[key].execute("HGETALL", key)
+        reply = await self._accounts.execute("HGETALL", keys.sent_mails(account_id))
         mails = sorted(zip(reply[::2], reply[1::2], strict=True), reverse=True)
         return [decode_mail(value) for _id, value in mails]
 

@@ -7,6 +7,7 @@ import msgspec
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId
+from socialsite.recipes.job_queue import make_job_decoder
 
 MAILS_CAP = 30
 MAIL_MAX_AGE_MS = 2 * DAY_MS
@@ -49,7 +50,7 @@ class RequestReset(msgspec.Struct, frozen=True, tag="reset"):
 
 MailJob = SendMail | RequestReset
 encode_job = msgspec.msgpack.Encoder().encode
-decode_job: Callable[[bytes], MailJob] = msgspec.msgpack.Decoder(MailJob).decode
+decode_job: Callable[[bytes], MailJob] = make_job_decoder(MailJob)
 
 
 class SentMail(msgspec.Struct, frozen=True, array_like=True):
