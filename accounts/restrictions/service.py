@@ -32,13 +32,10 @@ class RestrictionService:
         return await self._set("unlimited", account_id, LIMITED, 0)
 
     async def silence(self, account_id: AccountId, until_ms: int) -> bool:
-        """Let the account not write until the time. It ends by itself."""
+        """Let the account not write until the time, or write again if it is 0. It ends by itself."""
         changed = await self.accounts.set_restriction(account_id, SILENCE_FIELD, 0, until_ms)
         log.info("silenced", account=account_id, until_ms=until_ms)
         return changed
-
-    async def unsilence(self, account_id: AccountId) -> bool:
-        return await self.silence(account_id, 0)
 
     async def mark_pictures(self, account_id: AccountId) -> bool:
         return await self._set("pictures_marked", account_id, MARKS_PICTURES, 1)

@@ -36,7 +36,7 @@ class SanctionRepository:
         """
         key = keys.sanctions(account_id)
         while True:
-            former = await self._accounts[key].execute("HGET", key, id)
+            former = await self._accounts.execute("HGET", key, id)
             if former is None:
                 raise SanctionNotFound
             sanction = edit(old := decode_sanction(former))
@@ -46,7 +46,7 @@ class SanctionRepository:
     async def _store_value(self, sanction: Sanction, former: bytes, *, is_news: bool) -> bool:
         changed = [keys.account(sanction.account_id), keys.sanctions(sanction.account_id)]
         args = (sanction.id, former, encode_sanction(sanction), self._cap, int(is_news))
-        (reply,) = await self._accounts.write(changed[0], STORE_SANCTION.command(changed, args))
+        reply = await self._accounts.write_script(STORE_SANCTION, changed, args)
         if reply < 0:
             raise AccountNotFound
         return bool(reply)
@@ -76,13 +76,11 @@ class SanctionRepository:
 
     async def mark_read(self, account_id: AccountId) -> None:
         """Remove the mark of the account that it has news about its sanctions."""
-        key = keys.account(account_id)
-        await self._accounts.write(key, ("HDEL", key, "sanctions"))
+        await self._accounts.write_one("HDEL", keys.account(account_id), "sanctions")
 
     async def delete_all(self, account_id: AccountId) -> None:
         """Delete the sanctions of a deleted account."""
-        key = keys.sanctions(account_id)
-        await self._accounts.write(key, ("UNLINK", key))
+        await self._accounts.write_one("UNLINK", keys.sanctions(account_id))
 
     # Sanctions that are not complete, and open appeals
 
@@ -109,9 +107,6 @@ class SanctionRepository:
         key = keys.appeals()
         return await self._store.node(key).execute("ZSCORE", key, f"{account_id}:{id}") is not None
 
-    async def count_appeals(self) -> int:
-        return int(await self._store.node(keys.appeals()).execute("ZCARD", keys.appeals()))
-
     async def _add_reference(self, key: Key, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
         await self._store.write(key, ADD_REFERENCE.command([key], [at_ms, f"{account_id}:{id}"]))
 
@@ -121,4 +116,4 @@ class SanctionRepository:
         return [(AccountId(int(account_id)), SanctionId(int(id))) for account_id, id in pairs]
 
     async def _remove_reference(self, key: Key, account_id: AccountId, id: SanctionId) -> None:
-        await self._store.write(key, ("ZREM", key, f"{account_id}:{id}"))
+        await self._store.write_one("ZREM", key, f"{account_id}:{id}")

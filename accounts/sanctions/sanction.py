@@ -29,6 +29,8 @@ EXCERPT_MAX_LENGTH: Final = 100
 MAX_WARNING_LENGTH: Final = 100
 APPEAL_MIN_LENGTH, APPEAL_MAX_LENGTH = 20, 2_000
 APPEAL_TIME_MS: Final = 30 * DAY_MS
+COMPLETION_DELAY_MS: Final = 30_000
+"""A worker completes a sanction or an appeal after this time. Until then the request that stored it does."""
 
 
 class SanctionedPost(msgspec.Struct, frozen=True, array_like=True):

@@ -8,7 +8,14 @@ from msgspec.structs import replace
 
 from accounts.errors import AppealNotPossible, FieldErrors, SanctionNotFound
 from accounts.sanctions.repository import SanctionRepository
-from accounts.sanctions.sanction import APPEAL_MAX_LENGTH, APPEAL_MIN_LENGTH, Appeal, Sanction, SanctionId
+from accounts.sanctions.sanction import (
+    APPEAL_MAX_LENGTH,
+    APPEAL_MIN_LENGTH,
+    COMPLETION_DELAY_MS,
+    Appeal,
+    Sanction,
+    SanctionId,
+)
 from socialsite.characters import normalize
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
@@ -36,8 +43,9 @@ class SanctionRecords:
         return [each for each in await self.sanctions.list_all(account_id) if each.is_told]
 
     async def appeal(self, account_id: AccountId, id: SanctionId, text: str, caller: Caller | None = None) -> Sanction:
-        """Store the appeal of a sanction. An equal repetition changes nothing.
+        """Store the appeal of a sanction, and add it to the queue of staff. An equal repetition changes nothing.
 
+        The sanction is scheduled first: a worker adds the appeal to the queue if this process dies.
         Raises SanctionNotFound, AppealNotPossible, FieldErrors, RateLimited.
         """
         text, now_ms = normalize("NFC", text.strip()[: 2 * APPEAL_MAX_LENGTH]), self.clock.now_ms()
@@ -55,8 +63,10 @@ class SanctionRecords:
             return replace(sanction, appeal=Appeal(text, now_ms))
 
         async with self.limits.refundable(caller, "appeal"):
-            add_appeal(await self.sanctions.find(account_id, id))  # checked before the queue has it
-            await self.sanctions.open_appeal(account_id, id, now_ms)
+            add_appeal(await self.sanctions.find(account_id, id))  # checked before anything is written
+            await self.sanctions.schedule(account_id, id, now_ms + COMPLETION_DELAY_MS)
             sanction = await self.sanctions.change(account_id, id, add_appeal)
+            if sanction.appeal is not None and sanction.is_appeal_open:
+                await self.sanctions.open_appeal(account_id, id, sanction.appeal.at_ms)
         log.info("appealed", account=account_id, sanction=id)
         return sanction

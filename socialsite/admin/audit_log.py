@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.store import Key, Store, load_script
 
@@ -43,7 +44,7 @@ class AuditLogEntry:
     """
 
     id: str
-    actor_id: int
+    actor_id: AccountId
     action: str
     target: str
     request_id: str
@@ -53,6 +54,12 @@ class AuditLogEntry:
     def at_ms(self) -> int:
         """Return the time of the entry in Unix ms, by the server's clock."""
         return int(self.id.partition("-")[0])
+
+    @property
+    def account_id(self) -> AccountId | None:
+        """Return the account that the action concerns, or None."""
+        kind, _, id = self.target.partition(":")
+        return AccountId(int(id)) if kind == "account" else None
 
 
 class AuditLog:
@@ -93,16 +100,8 @@ class AuditLog:
             newest = f"({rows[-1][0].decode()}"
         return matches, newest[1:]
 
-    async def page(self, limit: int, cursor: str | None = None) -> list[AuditLogEntry]:
-        """Return entries older than the entry `cursor`, newest first. Raises ValueError if the cursor is malformed."""
-        newest = f"({validated_stream_id(cursor)}" if cursor else "+"
-        rows = await self._store.node(audit_log_key()).execute(
-            "XREVRANGE", audit_log_key(), newest, "-", "COUNT", limit
-        )
-        return [_parse_entry(id, fields) for id, fields in rows]
-
 
 def _parse_entry(id: bytes, fields: list[bytes]) -> AuditLogEntry:
     values = {n.decode(): v.decode() for n, v in zip(fields[::2], fields[1::2], strict=True)}
-    by, detail = int(values["by"]), values.get("detail", "")
+    by, detail = AccountId(int(values["by"])), values.get("detail", "")
     return AuditLogEntry(id.decode(), by, values["action"], values["target"], values["request"], detail)

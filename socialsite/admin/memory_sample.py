@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from socialsite.clock import DAY_MS
 from socialsite.ids import PostId, ms_from_id
 from socialsite.maintenance.key_families import get_family
 from socialsite.maintenance.memory import (
@@ -33,7 +34,6 @@ SAMPLES_KEPT, SAMPLE_TTL_MS = 16, 3_600_000
 LARGE_KEYS_KEPT = 100
 ELEMENTS_SAMPLED = 100  # elements of a large key; the server's default is 5
 KEYS_PER_SAMPLED_POST = 40  # keys; one sampled post costs about 30 commands (memory_shared.py)
-DAY_MS = 86_400_000
 
 KeySizes = list[tuple[Key, int]]
 

@@ -18,7 +18,7 @@ from accounts.models import Account
 from accounts.roles import Right, has_right
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import FactorRequired, MissingRight
-from socialsite.admin.queue_counts import read_queue_counts
+from socialsite.admin.menu import OPS_PATH, build_menu, read_queue_counts
 from socialsite.container import Services
 from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import STREAM_ID
@@ -36,7 +36,6 @@ from timelines.reports.service import ReportService
 
 SECURITY_PATH = "/accounts/security/"
 
-OPS_PATH = "/ops/"
 START_PATHS: Mapping[Right, str] = {
     "operations": OPS_PATH,
     "reports": "/ops/reports/",
@@ -78,8 +77,9 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
         await request.services[StaffService].add_owner_of_before(account)
         if not request.services[ReportService].is_backlog_fresh:
             await request.services[ReportService].open_reports()  # the menu shows the number
-        if request.method in SAFE_METHODS and not wants_json(request):
-            request.queue_counts = await read_queue_counts(get_services(request))
+        if not wants_json(request):
+            counts = await read_queue_counts(get_services(request)) if request.method in SAFE_METHODS else {}
+            request.staff_menu = build_menu(account, request.path, counts)
         return await view(request, *args, **kwargs)
 
     check_and_call.right = right  # type: ignore[attr-defined]  # read by the test that walks the URLs

@@ -20,6 +20,7 @@ from accounts.mail.values import MailKind
 from accounts.models import Account
 from accounts.roles import RIGHTS_BY_ROLE, outranks
 from accounts.sanctions.sanction import (
+    COMPLETION_DELAY_MS,
     EXCERPT_MAX_LENGTH,
     KINDS,
     KINDS_OF_POSTS,
@@ -48,8 +49,6 @@ from socialsite.recipes.periodic_tasks import PeriodicTask
 from timelines.errors import PostNotFound
 from timelines.posts.post import FOLLOWERS
 
-COMPLETION_DELAY_MS: Final = 30_000
-"""A worker completes a sanction after this time. Until then the request that stored it does."""
 COMPLETION_INTERVAL_S: Final = 10.0
 SANCTIONS_PER_ROUND: Final = 100
 
@@ -183,8 +182,10 @@ class SanctionService:
         references = await self._sanctions.list_appeals(after_ms, limit)
         found = await self._sanctions.find_many(references)
         for (account_id, id), sanction in zip(references, found, strict=True):
-            if sanction is None:  # its account was deleted
+            if sanction is None or sanction.appeal is None:  # its account was deleted, or no appeal was stored
                 await self._sanctions.close_appeal(account_id, id)
+            elif not sanction.is_appeal_open:  # a worker tells the person and closes the entry
+                await self._sanctions.schedule(account_id, id, self._services.clock.now_ms())
         appeals = [each for each in found if each is not None and each.is_appeal_open]
         next_ms = max((each.appeal.at_ms for each in appeals if each.appeal), default=None)
         return appeals, next_ms if len(references) == limit else None
@@ -210,13 +211,16 @@ class SanctionService:
                 log.warning("sanction_not_complete", account=account_id, sanction=id, reason=error.code)
 
     async def _complete(self, account_id: AccountId, id: SanctionId) -> Sanction:
-        """Perform what is left of a sanction, and return it. An undo that comes meanwhile is performed, too."""
+        """Perform what is left of a sanction and its appeal, and return it. An undo meanwhile is performed, too."""
         sanction = await self._sanctions.find(account_id, id)
         while not sanction.is_complete:
             sanction = await (self._perform_undo(sanction) if sanction.undo_ms else self._perform(sanction))
-        appeal = sanction.appeal
-        if appeal is not None and appeal.decided_ms and await self._sanctions.is_listed_appeal(account_id, id):
-            await self._tell(sanction, "appeal_decided", appeal.answer, appeal.decided_ms)
+        appeal, is_listed = sanction.appeal, await self._sanctions.is_listed_appeal(account_id, id)
+        if appeal is not None and sanction.is_appeal_open and not is_listed:
+            await self._sanctions.open_appeal(account_id, id, appeal.at_ms)
+        if is_listed and not sanction.is_appeal_open:
+            if appeal is not None:
+                await self._tell(sanction, "appeal_decided", appeal.answer, appeal.decided_ms)
             await self._sanctions.close_appeal(account_id, id)
         await self._sanctions.unschedule(account_id, id)
         return sanction
@@ -233,7 +237,7 @@ class SanctionService:
         if sanction.kind == "delete_posts":
             for post in sanction.posts:
                 await self._delete_post(account_id, post.id)
-        await self._settle(sanction)
+        await self.settle(sanction)
         if sanction.is_told:
             await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
         return await self._sanctions.change(
@@ -243,7 +247,7 @@ class SanctionService:
     async def _perform_undo(self, sanction: Sanction) -> Sanction:
         """Undo the effect, unless another sanction of the account has the same effect."""
         account_id, now_ms = sanction.account_id, self._services.clock.now_ms()
-        await self._settle(sanction)
+        await self.settle(sanction)
         if sanction.appeal is None or not sanction.appeal.decided_ms:  # the answer to an appeal tells it
             await self._tell(sanction, "sanction_undone", "", sanction.undo_ms)
         return await self._sanctions.change(
@@ -259,7 +263,7 @@ class SanctionService:
         except PostNotFound:
             return  # the author deleted it
 
-    async def _settle(self, sanction: Sanction) -> None:
+    async def settle(self, sanction: Sanction) -> None:
         """Make the account as its sanctions in force of the same kind say, also if they change at the same time."""
         settled = None
         while (in_force := await self._list_in_force(sanction.account_id, sanction.kind)) != settled:
@@ -284,8 +288,8 @@ class SanctionService:
             case "silence":
                 await restrictions.silence(account_id, max((each.until_ms for each in in_force), default=0))
             case "suspend":
-                accounts = self._services.accounts
-                await (accounts.suspend if in_force else accounts.reinstate)(account_id=account_id)
+                services = self._services
+                await (services.accounts.suspend if in_force else services.joining.reinstate)(account_id=account_id)
 
     async def _set_folds(self, sanction: Sanction, in_force: Collection[Sanction]) -> None:
         for post in sanction.posts:

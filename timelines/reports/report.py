@@ -12,7 +12,7 @@ CATEGORIES: Final[tuple[ReportCategory, ...]] = ("spam", "legal", "violation", "
 ReportOutcome = Literal["", "acted", "no_breach", "account_deleted"]
 """What came of a report: "" while it is open. "acted" says that staff acted, and never how."""
 REPORTS_CAP: Final = 10_000
-"""The maximum number of stored reports. The reports that were closed first are dropped, then the oldest."""
+"""The maximum number of stored reports. ReportService chooses those that give way to a new one."""
 MAX_REPORTED_POSTS: Final = 50
 COMMENT_MAX_LENGTH: Final = 1_000
 NOBODY: Final = AccountId(0)

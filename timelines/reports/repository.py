@@ -24,8 +24,8 @@ from timelines.reports.report import (
     encode_report,
 )
 
-WRITE, CLAIM, READ_QUEUE = (
-    load_script(f"{name}.lua", __package__) for name in ("write_report", "claim_reports", "read_queue")
+WRITE, CLAIM, READ_QUEUE, SAMPLE = (
+    load_script(f"{name}.lua", __package__) for name in ("write_report", "claim_reports", "read_queue", "sample_open")
 )
 MAX_ATTEMPTS = 5
 """The maximum number of tries to replace a report that others change at the same time."""
@@ -135,14 +135,17 @@ class Reports:
         for report_id in await self.open_ids(account_id, 1):
             await self.restore_entries(report_id)
 
-    async def drop_oldest(self, count: int) -> None:
-        """Delete the reports that were closed first, then the oldest open ones."""
-        if count > 0:
-            key = keys.closed_reports()
-            ids = [int(id) for id in await self._timelines[key].execute("ZRANGE", key, 0, count - 1)]
-            if missing := count - len(ids):
-                ids += [each.oldest_id for each in (await self.queue(limit=missing))[0]]
-            await self.delete(map(PostId, ids))
+    async def first_closed(self, limit: int) -> list[PostId]:
+        """Return the reports that were closed first."""
+        key = keys.closed_reports()
+        return [PostId(int(id)) for id in await self._timelines[key].execute("ZRANGE", key, 0, limit - 1)]
+
+    async def sample_open(self, size: int) -> list[tuple[Report, Claim | None]]:
+        """Return some of the open reports at random, each with the last claim on its account."""
+        script_keys = keys.open_reports(), keys.report_claims()
+        (reply,) = await self._timelines.gather([SAMPLE.command(script_keys, [size])])
+        claims = {int(entry.rpartition(b":")[2]): claim for entry, claim in zip(reply[::2], reply[1::2], strict=True)}
+        return [(each, parse_claim(claims[each.id])) for each in await self.find_many(list(claims))]
 
     async def delete(self, report_ids: Iterable[PostId]) -> None:
         for report_id in report_ids:

@@ -4,6 +4,7 @@ A reporter sees the outcome, and never the staff member or the sanction. No page
 account contains a reporter.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +27,6 @@ from socialsite.tasks import run_together
 from timelines.errors import (
     AlreadyReported,
     CannotDecideOwnReport,
-    CannotReportSelf,
     ReportClaimed,
     ReportClosed,
     ReportNotFound,
@@ -53,6 +53,10 @@ from timelines.reports.repository import MAX_ATTEMPTS, Reports
 from timelines.visibility.rights import ViewContext
 
 REPORTS_PER_DAY = 50
+NEW_REPORTER_MS, NEW_REPORTER_PER_DAY = 7 * DAY_MS, 10
+"""The age below which an account is new here, and its reports of a day, whatever limits the site has for newcomers."""
+OPEN_SAMPLE = 100
+"""The number of open reports among which the reporter with the most is found."""
 REPORT_KEPT_DAYS = 90
 """The number of days for which a closed report is kept with the texts of its posts."""
 QUEUE_PAGE, CLOSED_PAGE = 30, 100
@@ -118,8 +122,7 @@ class ReportService:
     ) -> Report:
         """Store a report, and return it. Posts of other accounts, and posts that the reporter cannot see, are left out.
 
-        Raises AccountNotFound, Invalid, CannotReportSelf, AlreadyReported, RateLimited,
-        AccountSilenced.
+        Raises AccountNotFound, Invalid, AlreadyReported, RateLimited, AccountSilenced.
         """
         comment, rules = normalize("NFC", comment.strip()[: 2 * COMMENT_MAX_LENGTH]), self.site.settings.rules
         valid_category = next((each for each in CATEGORIES if each == category), None)
@@ -127,14 +130,11 @@ class ReportService:
             raise Invalid({"category": _("This must be one of: spam, legal, violation, other.")})
         if len(comment) > COMMENT_MAX_LENGTH:
             raise Invalid({"comment": _("This text is too long.")})
-        if target_id == reporter_id:
-            raise CannotReportSelf
         self.limits.require_may_write(caller)
-        async with (
-            self.limits.refundable(caller, "report"),
-            self.limits.refundable_daily(caller, "reports", REPORTS_PER_DAY),
-        ):
-            target = await self.accounts.find(target_id)
+        reporter, target = await run_together(self.accounts.find(reporter_id), self.accounts.find(target_id))
+        is_new = reporter is not None and self.clock.now_ms() < reporter.created_ms + NEW_REPORTER_MS
+        per_day = min(REPORTS_PER_DAY, NEW_REPORTER_PER_DAY) if is_new else REPORTS_PER_DAY
+        async with self.limits.refundable(caller, "report"), self.limits.refundable_daily(caller, "reports", per_day):
             if target is None or not target.is_active:
                 raise AccountNotFound
             viewer = ViewerContext(reporter_id, ViewContext.POST)
@@ -153,10 +153,31 @@ class ReportService:
                 raise AlreadyReported
             newest_id = earlier[0].id if earlier else PostId(0)
             if size := await self.reports.add(report, posts, newest_id):
-                await self.reports.drop_oldest(size - REPORTS_CAP)
+                await self._make_room(size - REPORTS_CAP)
                 self._loaded_ms = 0
                 return
         raise Unavailable
+
+    async def _make_room(self, count: int) -> None:
+        """Delete reports above the cap: those that were closed first, unless more than half of all are open.
+
+        Of the open ones the oldest of the reporter with the most gives way, so that nobody fills the queue for all. It
+        is found among OPEN_SAMPLE reports, as Redis finds keys to evict. Claimed reports give way last.
+        """
+        if count <= 0:
+            return
+        open_count, _oldest_id = await self.reports.count_open()
+        if open_count <= REPORTS_CAP // 2:
+            await self.reports.delete(await self.reports.first_closed(count))
+            return
+        sample, now_ms = await self.reports.sample_open(OPEN_SAMPLE), self.clock.now_ms()
+        shares = Counter(each.reporter_id for each, _claim in sample)
+
+        def order(row: tuple[Report, Claim | None]) -> tuple[bool, int, int]:
+            report, claim = row
+            return claim is not None and claim.until_ms > now_ms, -shares[report.reporter_id], report.id
+
+        await self.reports.delete(each.id for each, _claim in sorted(sample, key=order)[:count])
 
     async def own(self, reporter_id: AccountId, limit: int, before: int | None = None) -> list[Report]:
         """Return the reports of an account, newest first."""

@@ -102,7 +102,10 @@ async def index(request: SiteRequest) -> HttpResponseBase:
 
 
 async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple[Account, HydratedPost | None]:
-    """Return the account to report, and the post if one is given. Raises PostNotFound, AccountNotFound."""
+    """Return the account to report, and the post if one is given. Raises PostNotFound, AccountNotFound.
+
+    The page refuses a report about the reporter, which is a mistake there: raises CannotReportSelf.
+    """
     me, services, post = require_viewer_id(request), request.services, None
     post_id, account_id = parse_id(query.get("post", "")), parse_id(query.get("account", ""))
     if post_id:
@@ -123,38 +126,24 @@ async def _form_page(
     rule_numbers: Sequence[str] = (),
 ) -> HttpResponseBase:
     account, post = await _find_subject(request, fields)
-    page = await request.services[ReadingService].profile(
-        AccountId(account.id),
-        viewer_id=require_viewer_id(request),
-        limit=POSTS_OFFERED + 1,
-        selection=PostSelection(exclude_boosts=True),
-    )
-    offered = [each.shown for each in page.entries if post is None or each.shown.id != post.id][:POSTS_OFFERED]
+    offered = await _find_offered_posts(request, account, post)
     rules = request.services[SiteService].settings.rules
     labels = {name: label for name, label in CATEGORY_LABELS.items() if rules or name != "violation"}
-    context = {
-        "account": account,
-        "post": post and {"id": post.id, "text": excerpt(describe_post(post.post))},
-        "posts": [
-            {
-                "id": each.id,
-                "text": excerpt(describe_post(each.post)),
-                "is_chosen": str(each.id) in post_ids,
-            }
-            for each in offered
-        ],
-        "rules": [{"text": rule, "is_chosen": str(number) in rule_numbers} for number, rule in enumerate(rules)],
-        "categories": [{"name": name, "label": one, "help": two} for name, (one, two) in labels.items()],
-        "fields": fields,
-        "comment_max_length": COMMENT_MAX_LENGTH,
-        "errors": error.fields if error else {},
-        "error": error.message if isinstance(error, AlreadyReported) else "",
-        "page_title": _("Report @%(handle)s") % {"handle": account.handle},
-    }
     return respond(
         request,
         FORM_TEMPLATE,
-        page=lambda: context,
+        page=lambda: {
+            "account": account,
+            "post": post and _post_context(post, ()),
+            "posts": [_post_context(each, post_ids) for each in offered],
+            "rules": [{"text": rule, "is_chosen": str(number) in rule_numbers} for number, rule in enumerate(rules)],
+            "categories": [{"name": name, "label": one, "help": two} for name, (one, two) in labels.items()],
+            "fields": fields,
+            "comment_max_length": COMMENT_MAX_LENGTH,
+            "errors": error.fields if error else {},
+            "error": error.message if isinstance(error, AlreadyReported) else "",
+            "page_title": _("Report @%(handle)s") % {"handle": account.handle},
+        },
         data=lambda: {
             "account": author_json(account),
             "posts": [str(each.id) for each in ([post] if post else []) + offered],
@@ -163,6 +152,21 @@ async def _form_page(
         },
         status=get_error_status(error) if error else 200,
     )
+
+
+async def _find_offered_posts(request: SiteRequest, account: Account, post: HydratedPost | None) -> list[HydratedPost]:
+    """Return the newest posts of the account that the viewer sees, without the post that is reported."""
+    page = await request.services[ReadingService].profile(
+        AccountId(account.id),
+        viewer_id=require_viewer_id(request),
+        limit=POSTS_OFFERED + 1,
+        selection=PostSelection(exclude_boosts=True),
+    )
+    return [each.shown for each in page.entries if post is None or each.shown.id != post.id][:POSTS_OFFERED]
+
+
+def _post_context(post: HydratedPost, chosen_ids: Sequence[str]) -> TemplateContext:
+    return {"id": post.id, "text": excerpt(describe_post(post.post)), "is_chosen": str(post.id) in chosen_ids}
 
 
 def _report_context(report: Report, authors: Mapping[AccountId, Author]) -> TemplateContext:

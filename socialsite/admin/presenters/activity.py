@@ -6,7 +6,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from socialsite.admin.activity import Activity
-from socialsite.admin.presenters.labels import METRIC_LABELS, JsonObject, TemplateContext, format_duration
+from socialsite.admin.labels import METRIC_LABELS, JsonObject, TemplateContext, format_duration
 from socialsite.recipes.time_series import Point
 from timelines.templatetags.timelines_tags import number
 
@@ -58,10 +58,10 @@ def activity_page(activity: Activity) -> TemplateContext:
     return {
         "charts": [chart_page(name, title, activity.trends[name]) for name, title in METRIC_LABELS.items()],
         "late": latency_chart_page(activity),
-        "refusals": [{"name": rule, "count": count} for rule, count in activity.refusals.items()],
-        "errors": [{"name": status, "count": count} for status, count in activity.errors.items()],
+        "refusals": activity.refusals,
+        "errors": activity.errors,
         "active": activity.active,
-        "busiest": [{"author": author, "count": count} for author, count in activity.busiest],
+        "busiest": activity.busiest,
     }
 
 

@@ -11,22 +11,18 @@ from django.utils.translation import ngettext
 from accounts.domain import Author
 from socialsite.admin.dashboard import Dashboard, DiskUse
 from socialsite.admin.fanouts import FanOut
-from socialsite.admin.memory import MemorySnapshot
-from socialsite.admin.presenters.activity import activity_json, activity_page
-from socialsite.admin.presenters.labels import (
-    PHASE_LABELS,
-    QUEUE_LABELS,
+from socialsite.admin.labels import (
     JsonObject,
     TemplateContext,
-    format_duration,
-    format_percent,
 )
-from socialsite.admin.servers import NodeHealth, SlowCall, newest_slow_calls
+from socialsite.admin.memory import MemorySnapshot
+from socialsite.admin.presenters.activity import activity_json, activity_page
+from socialsite.admin.servers import newest_slow_calls
 from socialsite.alerts.board import Board
 from socialsite.alerts.messages import TITLES, describe
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import OUTBOX
-from socialsite.web.responses import format_iso_time
+from socialsite.web.responses import format_iso_time, select_fields
 from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12
@@ -37,24 +33,16 @@ UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
 
 def dashboard_page(found: Dashboard) -> TemplateContext:
     """Return the context of ops/_live.html."""
-    depth = (found.queue_depths or {}).get(OUTBOX)
+    queues = dict(found.queue_depths or {})
     return {
         "alerts": alert_rows(found.board) if found.board else None,
-        "at_ms": found.at_ms,
+        "dashboard": found,
         "activity": activity_page(found.activity) if found.activity else None,
-        "processes": found.processes,
-        "depth": depth,
-        "queues": [
-            {"name": name, "label": QUEUE_LABELS.get(name, name), "depth": each}
-            for name, each in (found.queue_depths or {}).items()
-            if name != OUTBOX
-        ],
-        "lag": format_duration(depth.oldest_ms) if depth and not depth.is_empty else "–",
-        "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_page(each, found.authors)),
-        "nodes": _map_rows(found.nodes, lambda node: node_page(node, found.nodes or [])),
-        "slow": _map_rows(newest_slow_calls(found.nodes) if found.nodes is not None else None, slow_call_page),
+        "depth": queues.pop(OUTBOX, None),
+        "queues": queues,
+        "keys": sum(node.keys for node in found.nodes or ()),
+        "slow": newest_slow_calls(found.nodes or []),
         "memory": memory_page(found.memory) if found.memory else None,
-        "drift": found.repair_counts,
         "disk": disk_page(found.disk) if found.disk else None,
     }
 
@@ -104,55 +92,12 @@ def _map_rows(found: Sequence[Any] | None, row: Any) -> list[Any] | None:
     return None if found is None else [row(each) for each in found]
 
 
-def fan_out_page(each: FanOut, authors: Mapping[AccountId, Author]) -> TemplateContext:
-    run = each.next_pass
-    return {
-        "post_id": run.post_id,
-        "author": authors.get(run.author_id),
-        "author_id": run.author_id,
-        "phase": PHASE_LABELS[run.phase],
-        "partition": run.partition,
-        "is_taken": run.is_claimed,
-        "published_ms": each.published_ms,
-        "done": each.done,
-        "total": each.total,
-        "percent": round(each.share * 100),
-    }
-
-
 def fan_out_json(each: FanOut, authors: Mapping[AccountId, Author]) -> JsonObject:
     run = each.next_pass
-    return {
-        "post": str(run.post_id),
-        "author": authors[run.author_id].handle if run.author_id in authors else None,
-        "phase": run.phase,
-        "partition": run.partition,
-        "taken": run.is_claimed,
-        "done": each.done,
-        "total": each.total,
-        "published_at": format_iso_time(each.published_ms),
-    }
-
-
-def node_page(node: NodeHealth, nodes: Sequence[NodeHealth]) -> TemplateContext:
-    keys = sum(each.keys for each in nodes)
-    return {
-        "address": node.address,
-        "is_up": node.ping_ms is not None,
-        "role": node.role,
-        "ping": format_duration(node.ping_ms),
-        "used": filesizeformat(node.used_bytes),
-        "most": filesizeformat(node.most_bytes) if node.most_bytes else "–",
-        "commands_s": node.commands_s,
-        "clients": node.clients,
-        "keys": node.keys,
-        "key_share": format_percent(node.keys / keys if keys else None),
-        "delivery_share": format_percent(node.delivery_share),
-    }
-
-
-def slow_call_page(call: SlowCall) -> TemplateContext:
-    return {**asdict(call), "took": format_duration(call.took_ms)}
+    author = authors.get(run.author_id)
+    return select_fields(each, "done total published_at") | select_fields(
+        run, "phase partition", post=str(run.post_id), author=author and author.handle, taken=run.is_claimed
+    )
 
 
 def memory_page(snapshot: MemorySnapshot) -> TemplateContext:
@@ -160,16 +105,8 @@ def memory_page(snapshot: MemorySnapshot) -> TemplateContext:
     is_much = snapshot.unexplained_bytes > max(UNEXPLAINED_SHARE_SHOWN * total, UNEXPLAINED_BYTES_SHOWN)
     families = sorted(report.families.items(), key=lambda pair: -pair[1].bytes)[:FAMILIES_SHOWN]
     return {
-        "families": [
-            {
-                "name": name,
-                "keys": family.keys,
-                "bytes": filesizeformat(family.bytes),
-                "a_key": filesizeformat(family.bytes_per_key),
-                "percent": round(100 * family.bytes / total),
-            }
-            for name, family in families
-        ],
+        "families": families,
+        "total": total,
         "is_sampled": snapshot.is_sampled,
         "unseen": filesizeformat(snapshot.unexplained_bytes) if is_much else "",
         "prospect": describe_forecast(snapshot),

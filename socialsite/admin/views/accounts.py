@@ -11,9 +11,9 @@ from django.views.decorators.debug import sensitive_variables
 
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.moderation import Moderation
-from socialsite.admin.presenters.accounts import author_json, author_row, overview_json, overview_page
+from socialsite.admin.presenters.accounts import author_json, overview_json, overview_page
 from socialsite.admin.requests import build_next_url, get_actor, get_services
-from socialsite.admin.views.reports import find_account_ids, report_row
+from socialsite.admin.views.reports import find_account_ids
 from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
@@ -37,7 +37,7 @@ async def index(request: SiteRequest) -> HttpResponse:
         request,
         "ops/accounts.html",
         page=lambda: {
-            "accounts": [author_row(author) for author in page.authors],
+            "accounts": page.authors,
             "query": text,
             "next_url": next_url,
             "page_title": _("Accounts"),
@@ -50,18 +50,14 @@ async def show(request: SiteRequest, account_id: int) -> HttpResponse:
     services = get_services(request)
     now_ms, viewer_id = services.clock.now_ms(), require_viewer_id(request)
     overview = await Moderation(services).get_overview(AccountId(account_id), viewer_id)
-    about, by = overview.reports.about, overview.reports.by
-    authors = await services.accounts.find_authors(
-        {each.actor_id for each in overview.sanctions} | find_account_ids([*about, *by])
-    )
+    reports = [*overview.reports.about, *overview.reports.by]
+    ids = {each.actor_id for each in overview.sanctions} | find_account_ids(reports)
+    authors = await services.accounts.find_authors(ids)
     return respond(
         request,
         "ops/account.html",
         page=lambda: {
             **overview_page(overview, viewer_id, authors, now_ms, None if "all" in request.GET else DECISIONS_SHOWN),
-            "reports_about": [report_row(each, authors) for each in about],
-            "reports_by": [report_row(each, authors) for each in by],
-            "report_counts": overview.reports,
             "report_ids": [id for id in request.GET.getlist("report") if id.isdecimal()][:REPORTS_PER_DECISION],
         },
         data=lambda: overview_json(overview, now_ms),

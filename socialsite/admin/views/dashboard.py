@@ -12,14 +12,13 @@ from accounts.accounts.service import AccountService
 from socialsite.admin.activity import SPAN_MS_BY_NAME, read_activity
 from socialsite.admin.audit_log import AuditLog
 from socialsite.admin.dashboard import read_dashboard
-from socialsite.admin.presenters.accounts import audit_log_json, audit_log_page
+from socialsite.admin.labels import ACTION_LABELS, METRIC_LABELS, TemplateContext
+from socialsite.admin.presenters.accounts import audit_log_json
 from socialsite.admin.presenters.activity import activity_json, activity_page
 from socialsite.admin.presenters.dashboard import dashboard_json, dashboard_page
-from socialsite.admin.presenters.labels import ACTION_LABELS, METRIC_LABELS, TemplateContext
 from socialsite.admin.requests import build_next_url, get_services, parse_cursor
 from socialsite.clock import DAY_MS
 from socialsite.errors import MalformedRequest
-from socialsite.ids import AccountId
 from socialsite.recipes.time_series import Point
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import respond
@@ -92,15 +91,15 @@ async def audit_log(request: SiteRequest) -> HttpResponse:
         until_ms=None if until_ms is None else until_ms + DAY_MS - 1,
         **facts,
     )
-    targets = [e.target.partition(":")[2] for e in entries if e.target.startswith("account:")]
-    ids = {AccountId(int(id)) for id in targets} | {AccountId(entry.actor_id) for entry in entries}
+    ids = {id for entry in entries for id in (entry.actor_id, entry.account_id) if id is not None}
     authors = await services[AccountService].find_authors(ids) if ids else {}
     next_url = build_next_url(request, cursor, **query)
     return respond(
         request,
         "ops/trail.html",
         page=lambda: {
-            "entries": [audit_log_page(entry, authors) for entry in entries],
+            "entries": entries,
+            "authors": authors,
             "query": query,
             "actions": sorted(ACTION_LABELS.items(), key=lambda pair: str(pair[1])),
             "next_url": next_url,

@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy
 from accounts.accounts.service import AccountService
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.dead_letters import DeadLetters
-from socialsite.admin.presenters.accounts import letter_json, letter_page
-from socialsite.admin.presenters.labels import QUEUE_LABELS
+from socialsite.admin.presenters.accounts import letter_json
 from socialsite.admin.requests import build_next_url, get_actor, get_services, parse_cursor
 from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import OUTBOX, STREAM_ID
@@ -34,10 +33,11 @@ async def index(request: SiteRequest) -> HttpResponse:
         request,
         "ops/letters.html",
         page=lambda: {
-            "letters": [letter_page(letter, authors) for letter in letters],
+            "letters": letters,
+            "authors": authors,
             "next_url": next_url,
             "queue": queue,
-            "queues": [(name, QUEUE_LABELS.get(name, name)) for name in get_services(request).background_queues],
+            "queues": list(get_services(request).background_queues),
             "page_title": _("Failed jobs"),
         },
         data=lambda: {"letters": [letter_json(letter, authors) for letter in letters], "next": next_url},

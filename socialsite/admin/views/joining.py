@@ -1,7 +1,6 @@
 """Pages of staff: applications for an account, first posts that wait for a look, and who invited whom."""
 
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -21,8 +20,9 @@ from socialsite.admin.presenters.accounts import author_json
 from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.errors import ApiError, MalformedRequest
 from socialsite.ids import AccountId, parse_id
-from socialsite.web.requests import AsyncView, FormFields, SiteRequest, get_form_data, wants_json
-from socialsite.web.responses import SeeOther, format_iso_time, json_response, respond
+from socialsite.web.middleware.errors import get_error_status, shows_errors
+from socialsite.web.requests import SiteRequest, get_form_data, wants_json
+from socialsite.web.responses import SeeOther, format_iso_time, json_response, respond, select_fields
 from timelines.drafts.draft import Draft
 from timelines.drafts.service import DraftService
 from timelines.errors import DraftNotFound
@@ -33,10 +33,9 @@ DECISIONS_AT_ONCE = APPLICATIONS_PER_PAGE
 INVITERS_SHOWN = 10
 
 Decide = Callable[[str], Awaitable[None]]
-ErrorView = Callable[[SiteRequest, str], Awaitable[HttpResponse]]
 
 
-async def applications(request: SiteRequest, error: str = "") -> HttpResponse:
+async def applications(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
     """Show the accounts that wait for approval, the oldest first."""
     page, next_ms = await request.services[JoiningService].waiting(_parse_after(request), APPLICATIONS_PER_PAGE)
     next_url = build_next_url(request, next_ms)
@@ -51,45 +50,31 @@ async def applications(request: SiteRequest, error: str = "") -> HttpResponse:
         },
         data=lambda: {
             "applications": [
-                {
-                    **author_json(each.author),
-                    "applied_at": format_iso_time(each.applied_ms),
-                    "reason": each.application.reason,
-                    "address": each.address or None,
-                    "address_confirmed": each.is_address_confirmed,
-                    "network": each.application.network or None,
-                    "network_count": each.network_count,
-                }
+                author_json(each.author)
+                | select_fields(
+                    each,
+                    "applied_at network_count",
+                    reason=each.application.reason,
+                    address=each.address or None,
+                    address_confirmed=each.is_address_confirmed,
+                    network=each.application.network or None,
+                )
                 for each in page
             ],
             "next": next_url,
         },
+        status=get_error_status(error),
     )
 
 
-def _sent_decision(request: SiteRequest, name: str, error: str) -> dict[str, object]:
+def _sent_decision(request: SiteRequest, name: str, error: FieldErrors | None) -> dict[str, object]:
     """Return what the form of a wrong decision contains again: its rows and its text."""
-    fields = get_form_data(request) if error else FormFields([])
-    return {"error": error, "chosen": fields.values_of(name), "text": fields.get("text", "")}
+    fields, message = get_form_data(request), next(iter(error.fields.values())) if error else ""
+    return {"error": message, "chosen": fields.values_of(name), "text": fields.get("text", "")}
 
 
-def _shows_errors(page: ErrorView, action: AsyncView[[]]) -> AsyncView[[]]:
-    """Return the action. If its text is wrong, it answers 422 with the page and the error beside the text."""
-
-    async def act(request: SiteRequest) -> HttpResponseBase:
-        try:
-            return await action(request)
-        except FieldErrors as error:
-            if wants_json(request):
-                raise
-            response = await page(request, str(next(iter(error.fields.values()))))
-            response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
-            return response
-
-    return act
-
-
-async def _decide_applications(request: SiteRequest) -> HttpResponseBase:
+@shows_errors(applications, FieldErrors)
+async def decide_applications(request: SiteRequest) -> HttpResponseBase:
     """Approve or refuse the chosen accounts. An account about which another has decided meanwhile is named."""
     fields, joining, actor = get_form_data(request), request.services[JoiningService], get_actor(request)
     is_refusal, text = _parse_decision(request)
@@ -107,7 +92,7 @@ async def _decide_applications(request: SiteRequest) -> HttpResponseBase:
     return await _decide_each(request, fields.values_of("account"), decide, "/ops/applications/")
 
 
-async def held(request: SiteRequest, error: str = "") -> HttpResponse:
+async def held(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
     """Show the first posts with links that wait for staff, the oldest first."""
     page, next_ms = await request.services[DraftService].held(_parse_after(request), HELD_PER_PAGE)
     authors = await request.services[AccountService].find_authors({account_id for account_id, _draft in page})
@@ -134,6 +119,7 @@ async def held(request: SiteRequest, error: str = "") -> HttpResponse:
             ],
             "next": next_url,
         },
+        status=get_error_status(error),
     )
 
 
@@ -149,7 +135,8 @@ async def _held_row(request: SiteRequest, draft: Draft, author: Author) -> dict[
     }
 
 
-async def _decide_held(request: SiteRequest) -> HttpResponseBase:
+@shows_errors(held, FieldErrors)
+async def decide_held(request: SiteRequest) -> HttpResponseBase:
     """Publish a held post, or give it back to its author with a text."""
     drafts, actor, (is_refusal, text) = request.services[DraftService], get_actor(request), _parse_decision(request)
 
@@ -165,10 +152,6 @@ async def _decide_held(request: SiteRequest) -> HttpResponseBase:
             await drafts.release(AccountId(owner), draft_id)
 
     return await _decide_each(request, get_form_data(request).values_of("post"), decide, "/ops/held/")
-
-
-decide_applications = _shows_errors(applications, _decide_applications)
-decide_held = _shows_errors(held, _decide_held)
 
 
 async def _find_inviters(accounts: AccountService, joining: JoiningService, account_id: AccountId) -> list[Author]:

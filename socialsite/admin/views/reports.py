@@ -8,19 +8,19 @@ from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
-from socialsite.admin.presenters.labels import STATE_LABELS, JsonObject, TemplateContext
+from socialsite.admin.labels import JsonObject, TemplateContext
 from socialsite.admin.requests import build_next_url, record_action
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id
-from socialsite.web.responses import done, format_iso_time, respond
+from socialsite.web.responses import done, format_iso_time, respond, select_fields
 from timelines.pages.presenters import author_json, post_url
 from timelines.pages.queries import decode_id, parse_cursor
 from timelines.posts.post import Post
 from timelines.reports.report import CATEGORIES, NOBODY, Claim, QueueEntry, Report
 from timelines.reports.service import REASON_MAX_LENGTH, ReportService
-from timelines.reports.views import CATEGORY_LABELS, OUTCOME_LABELS
+from timelines.reports.views import CATEGORY_LABELS
 
 FILTERS = ("open", "mine", "closed")
 RELATED_REPORTS = 10
@@ -50,7 +50,8 @@ async def index(request: SiteRequest) -> HttpResponse:
         "ops/reports.html",
         page=lambda: {
             "entries": [_entry_row(each, authors) for each in entries],
-            "closed": [report_row(each, authors) for each in closed],
+            "closed": closed,
+            "authors": authors,
             "show": shown,
             "category": category,
             "categories": [(name, label) for name, (label, _help) in CATEGORY_LABELS.items()],
@@ -84,19 +85,15 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
         request,
         "ops/report.html",
         page=lambda: {
-            **report_row(report, authors),
-            "comment": report.comment,
-            "rules": report.rules,
+            "report": report,
+            "authors": authors,
             "account": target,
-            "state": target and STATE_LABELS[target.state],
             "posts": [_post_context(post, now.get(post.id), authors) for post in then],
             "claim": claim,
             "claimed_by": claim and authors.get(claim.staff_id),
             "is_claimed_by_other": claim is not None and claim.staff_id != me,
-            "about": [report_row(each, authors) for each in others],
-            "by": [report_row(each, authors) for each in related.by],
-            "about_count": related.about_count,
-            "by_count": related.by_count,
+            "about": others,
+            "related": related,
             "reason_max_length": REASON_MAX_LENGTH,
             "page_title": _("Report"),
         },
@@ -145,7 +142,7 @@ async def _find_authors(request: SiteRequest, ids: set[AccountId]) -> Authors:
 
 
 def find_account_ids(reports: list[Report]) -> set[AccountId]:
-    """Return the accounts that report_row names."""
+    """Return the accounts that ops/_reports.html names."""
     return {id for each in reports for id in (each.target_id, each.reporter_id, each.closed_by)}
 
 
@@ -170,31 +167,15 @@ def _entry_json(entry: QueueEntry, authors: Authors) -> JsonObject:
     }
 
 
-def report_row(report: Report, authors: Authors) -> TemplateContext:
-    return {
-        "id": report.id,
-        "created_ms": report.created_ms,
-        "category": CATEGORY_LABELS[report.category][0],
-        "target": authors.get(report.target_id),
-        "reporter": authors.get(report.reporter_id),
-        "outcome": OUTCOME_LABELS[report.outcome],
-        "is_open": report.is_open,
-        "closed_ms": report.closed_ms,
-        "closed_by": authors.get(report.closed_by),
-    }
-
-
 def _report_json(report: Report, authors: Authors) -> JsonObject:
-    return {
-        "id": str(report.id),
-        "account": _author_json(report.target_id, authors),
-        "reporter": _author_json(report.reporter_id, authors),
-        "category": report.category,
-        "outcome": report.outcome or None,
-        "created_at": format_iso_time(report.created_ms),
-        "closed_at": None if report.is_open else format_iso_time(report.closed_ms),
-        "closed_by": _author_json(report.closed_by, authors),
-    }
+    return select_fields(
+        report,
+        "id category created_at closed_at",
+        account=_author_json(report.target_id, authors),
+        reporter=_author_json(report.reporter_id, authors),
+        outcome=report.outcome or None,
+        closed_by=_author_json(report.closed_by, authors),
+    )
 
 
 def _claim_json(claim: Claim, authors: Authors) -> JsonObject:

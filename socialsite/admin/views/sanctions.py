@@ -13,7 +13,7 @@ from accounts.errors import FieldErrors
 from accounts.factors.step_up import require_step_up
 from accounts.forms import parse_choice
 from accounts.mail.service import MailService
-from accounts.sanctions.presenters import NO_APPEAL, WrongAppeal, sanction_json, sanction_rows
+from accounts.sanctions.presenters import sanction_json
 from accounts.sanctions.sanction import (
     KINDS,
     KINDS_OF_POSTS,
@@ -30,7 +30,7 @@ from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.admin.sanctions import SanctionService
 from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
-from socialsite.web.middleware.errors import get_error_status
+from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import done, page_response, respond
 from timelines.pages.queries import decode_id
@@ -107,33 +107,10 @@ async def undo(request: SiteRequest, account_id: int, sanction_id: int) -> HttpR
     return _decided(request, sanction, url, message)
 
 
-async def appeals(request: SiteRequest) -> HttpResponse:
-    """Show the open appeals, oldest first."""
-    return await _show_appeals(request)
-
-
-async def decide(request: SiteRequest, account_id: int, sanction_id: int) -> HttpResponseBase:
-    """Accept or refuse an appeal (`decision`), with the text `answer`."""
-    fields, accept = get_form_data(request), get_form_data(request).get("decision") == "accept"
-    sanctions, id = SanctionService(get_services(request)), SanctionId(sanction_id)
-    try:
-        sanction = await sanctions.decide_appeal(
-            get_actor(request), AccountId(account_id), id, accept=accept, answer=fields.get("answer", "")
-        )
-    except FieldErrors as error:
-        if wants_json(request):
-            raise
-        wrong = (sanction_id, fields.get("answer", ""), str(error.fields["answer"]))
-        return await _show_appeals(request, wrong, get_error_status(error))
-    return _decided(request, sanction, "/ops/appeals/", _("The appeal is decided. The person is told."))
-
-
-def _decided(request: SiteRequest, sanction: Sanction, url: str, message: str) -> HttpResponseBase:
-    data = {"decision": sanction_json(sanction, request.services.clock.now_ms(), is_for_staff=True)}
-    return done(request, data, default=url, message=message)
-
-
-async def _show_appeals(request: SiteRequest, wrong: WrongAppeal = NO_APPEAL, status: int = 200) -> HttpResponse:
+async def appeals(
+    request: SiteRequest, account_id: int = 0, sanction_id: int = 0, error: FieldErrors | None = None
+) -> HttpResponse:
+    """Show the open appeals, oldest first. `error` belongs to the answer to the appeal of a sanction."""
     now_ms, actor = request.services.clock.now_ms(), get_actor(request)
     sanctions = SanctionService(get_services(request))
     open_appeals, cursor = await sanctions.list_appeals(parse_id_cursor(request.GET, decode_id) or 0, APPEALS_PER_PAGE)
@@ -141,22 +118,48 @@ async def _show_appeals(request: SiteRequest, wrong: WrongAppeal = NO_APPEAL, st
     authors = await request.services[AccountService].find_authors(ids) if ids else {}
     others_decide = await sanctions.has_other_deciders(actor)
     next_url = build_next_url(request, cursor)
+    answer = get_form_data(request).get("answer", "")
+    refused = {sanction_id: {"text": answer, "error": error.fields["answer"]}} if error else {}
+    return respond(
+        request,
+        "ops/appeals.html",
+        page=lambda: {
+            "appeals": open_appeals,
+            "authors": authors,
+            "refused": refused,
+            "own_id": actor.account_id if others_decide else None,
+            "text_max_length": TEXT_MAX_LENGTH,
+            "next_url": next_url,
+            "page_title": _("Appeals"),
+        },
+        data=lambda: {
+            "appeals": [
+                {"account": str(each.account_id), **sanction_json(each, now_ms, is_for_staff=True)}
+                for each in open_appeals
+            ],
+            "next": next_url,
+        },
+        status=get_error_status(error),
+    )
 
-    def page() -> Mapping[str, object]:
-        rows = [
-            {**row, "account": authors.get(each.account_id), "actor": authors.get(each.actor_id),
-             "is_own": others_decide and each.actor_id == actor.account_id}
-            for each, row in zip(open_appeals, sanction_rows(open_appeals, now_ms, wrong), strict=True)
-        ]  # fmt: skip
-        return {"rows": rows, "text_max_length": TEXT_MAX_LENGTH, "next_url": next_url, "page_title": _("Appeals")}
 
-    data = {
-        "appeals": [
-            {"account": str(each.account_id), **sanction_json(each, now_ms, is_for_staff=True)} for each in open_appeals
-        ],
-        "next": next_url,
-    }
-    return respond(request, "ops/appeals.html", page=page, data=lambda: data, status=status)
+@shows_errors(appeals, FieldErrors)
+async def decide(request: SiteRequest, account_id: int, sanction_id: int) -> HttpResponseBase:
+    """Accept or refuse an appeal (`decision`), with the text `answer`."""
+    fields, accept = get_form_data(request), get_form_data(request).get("decision") == "accept"
+    sanction = await SanctionService(get_services(request)).decide_appeal(
+        get_actor(request),
+        AccountId(account_id),
+        SanctionId(sanction_id),
+        accept=accept,
+        answer=fields.get("answer", ""),
+    )
+    return _decided(request, sanction, "/ops/appeals/", _("The appeal is decided. The person is told."))
+
+
+def _decided(request: SiteRequest, sanction: Sanction, url: str, message: str) -> HttpResponseBase:
+    data = {"decision": sanction_json(sanction, request.services.clock.now_ms(), is_for_staff=True)}
+    return done(request, data, default=url, message=message)
 
 
 async def _show_form(

@@ -12,7 +12,7 @@ from accounts.forms import parse_choice
 from accounts.models import Account
 from accounts.roles import has_right
 from socialsite.admin.errors import MissingRight
-from socialsite.admin.presenters.labels import JsonObject
+from socialsite.admin.labels import JsonObject
 from socialsite.admin.requests import record_action
 from socialsite.admin.site_forms import GROUPS, SiteForm
 from socialsite.errors import Conflict, Invalid

@@ -1,15 +1,84 @@
-"""The public pages with the rules and the texts of the site."""
+"""The public pages about the site: its number of accounts and its activity, at most a minute old, and its texts."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
 
 from django.http import HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from socialsite import __version__
+from socialsite.admin.requests import get_services
+from socialsite.analytics.metrics import POSTS
+from socialsite.clock import DAY_MS
+from socialsite.container import Services
+from socialsite.recipes.time_series import ALL_MEMBERS
+from socialsite.tasks import run_together
+from socialsite.web.cache import get_or_compute
+from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import get_site, respond
-from timelines.pages.site_texts import SiteText, rules_html, site_text_html
+from timelines.pages.site_texts import SiteText, rules_html, site_text_html, staff_html
+from timelines.templatetags.timelines_tags import number
+
+FIGURES_TTL_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFigures:
+    accounts: int
+    posts_today: int
+    active_today: int
+    active_month: int
+
+
+async def about(request: SiteRequest) -> HttpResponse:
+    services = get_services(request)
+    figures, site = {}, get_site(request)
+    shows_people = request.account is not None or not site.members_only
+    if shows_people:
+        read = get_or_compute("about", SiteFigures, FIGURES_TTL_S, lambda: read_site_figures(services))
+        figures = asdict(await read)
+    return respond(
+        request,
+        "ops/about.html",
+        page=lambda: {
+            **{name: Placeholder(number(count)) for name, count in figures.items()},
+            "version": __version__,
+            "text_html": site_text_html(site, "about"),
+            "contact": site.contact,
+            "contact_url": _contact_url(site.contact),
+            "staff_html": staff_html(site) if shows_people else "",
+            "page_title": _("About this site"),
+            "canonical_url": request.build_absolute_uri("/about/"),
+        },
+        data=lambda: {
+            **figures,
+            "version": __version__,
+            "contact": site.contact,
+            "staff": site.staff if shows_people else (),
+        },
+    )
+
+
+def _contact_url(contact: str) -> str:
+    """Return the address of a link to the contact, or "" if it is neither a mail address nor a web address."""
+    if contact.startswith(("https://", "http://", "mailto:")):
+        return contact
+    return f"mailto:{contact}" if "@" in contact and " " not in contact else ""
+
+
+async def read_site_figures(services: Services) -> SiteFigures:
+    now_ms = services.clock.now_ms()
+    stats, midnight_ms = services.statistics.stats, now_ms - now_ms % DAY_MS
+    accounts, posts, today, month = await run_together(
+        services.repositories.accounts.last_id(),
+        stats.totals_by_member(POSTS, [ALL_MEMBERS], midnight_ms, now_ms, now_ms=now_ms),
+        stats.count_active_accounts(1, now_ms=now_ms),
+        stats.count_active_accounts(30, now_ms=now_ms),
+    )
+    return SiteFigures(accounts, posts.get(ALL_MEMBERS, 0), today, month)
 
 
 async def rules(request: SiteRequest) -> HttpResponse:

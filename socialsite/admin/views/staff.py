@@ -14,44 +14,42 @@ from accounts.models import Account
 from accounts.roles import ROLES, Role, may_change_role
 from accounts.sessions.authentication import require_account
 from socialsite.admin.errors import CannotChangeRole
-from socialsite.admin.presenters.labels import ROLE_LABELS, JsonObject, TemplateContext
+from socialsite.admin.labels import ROLE_LABELS, JsonObject, TemplateContext
 from socialsite.admin.requests import record_action
 from socialsite.errors import ApiError
 from socialsite.ids import AccountId
-from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import SiteRequest, get_form_data, wants_json
-from socialsite.web.responses import done, page_response, respond
+from socialsite.web.middleware.errors import get_error_status, shows_errors
+from socialsite.web.requests import SiteRequest, get_form_data
+from socialsite.web.responses import done, respond
 
 STAFF_PATH = "/ops/staff/"
-TEMPLATE = "ops/staff.html"
 NO_ROLE = "none"
 """The value of the field `role` that takes the role."""
 
 
-async def index(request: SiteRequest) -> HttpResponse:
+async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     require_step_up(request)
     members = await _load_members(request)
-    return respond(request, TEMPLATE, page=lambda: _page(request, members), data=lambda: _members_json(members))
+    return respond(
+        request,
+        "ops/staff.html",
+        page=lambda: _page(request, members, error),
+        data=lambda: _members_json(members),
+        status=get_error_status(error),
+    )
 
 
+@shows_errors(index, ApiError)
 async def change(request: SiteRequest) -> HttpResponseBase:
     """Give the account `handle` the role `role`, or take its role. Errors are shown beside the fields."""
     require_step_up(request)
     fields, viewer = get_form_data(request), require_account(request)
-    handle = fields.get("handle", "").strip().removeprefix("@")
-    try:
-        account = await _find_account(request, handle)
-        role: Role = "" if fields.get("role") == NO_ROLE else parse_choice("role", fields.get("role"), ROLES)
-        if not may_change_role(viewer, account.role, role):
-            raise CannotChangeRole
-        await record_action(request, "role", f"account:{account.id}", f"role:{role or NO_ROLE}")
-        await request.services[StaffService].set_role(AccountId(account.id), role)
-    except ApiError as error:
-        if wants_json(request):
-            raise
-        errors = dict(error.fields) or {"role": error.message}
-        page = _page(request, await _load_members(request)) | {"errors": errors, "handle": handle}
-        return page_response(request, TEMPLATE, page, get_error_status(error))
+    account = await _find_account(request, fields.get("handle", "").strip().removeprefix("@"))
+    role: Role = "" if fields.get("role") == NO_ROLE else parse_choice("role", fields.get("role"), ROLES)
+    if not may_change_role(viewer, account.role, role):
+        raise CannotChangeRole
+    await record_action(request, "role", f"account:{account.id}", f"role:{role or NO_ROLE}")
+    await request.services[StaffService].set_role(AccountId(account.id), role)
     data = _members_json(await _load_members(request))
     return done(request, data, default=STAFF_PATH, message=_("The role is changed."))
 
@@ -72,14 +70,14 @@ async def _load_members(request: SiteRequest) -> Members:
     return [(authors[id], role) for id, role in roles.items() if id in authors]
 
 
-def _page(request: SiteRequest, members: Members) -> TemplateContext:
+def _page(request: SiteRequest, members: Members, error: ApiError | None) -> TemplateContext:
     viewer = require_account(request)
     offered = [role for role in ROLES if may_change_role(viewer, "", role)]
     return {
         "members": [
             {
                 "author": author,
-                "role": ROLE_LABELS[role],
+                "role": role,
                 "choices": _choices([each for each in offered if each != role], may_take=True)
                 if may_change_role(viewer, role, "")
                 else [],
@@ -87,8 +85,8 @@ def _page(request: SiteRequest, members: Members) -> TemplateContext:
             for author, role in members
         ],
         "choices": _choices(offered),
-        "errors": {},
-        "handle": "",
+        "errors": (error.fields or {"role": error.message}) if error else {},
+        "handle": get_form_data(request).get("handle", ""),
         "page_title": _("Staff"),
     }
 

@@ -9,16 +9,18 @@ from accounts.errors import AccountNotFound
 from accounts.forms import parse_choice
 from socialsite.admin.presenters.accounts import author_json
 from socialsite.admin.requests import get_services, record_action
+from socialsite.errors import ApiError
 from socialsite.ids import AccountId
 from socialsite.site.service import SiteService
+from socialsite.web.middleware.errors import shows_errors
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest, get_form_data, wants_json
+from socialsite.web.requests import SiteRequest, get_form_data
 from socialsite.web.responses import done, respond
 from timelines.hashtags.trends import TrendService
 from timelines.text.token_scanner import normalize_tag
 
 
-async def index(request: SiteRequest, error: str = "") -> HttpResponse:
+async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     """Show the hashtags and accounts. `error` belongs to the handle that was submitted."""
     site = request.services[SiteService].settings
     counts = dict.fromkeys(site.held_hashtags, 0) | dict(await request.services[TrendService].candidates())
@@ -35,7 +37,7 @@ async def index(request: SiteRequest, error: str = "") -> HttpResponse:
             "held": authors.values(),
             "reviews": site.reviews_trends,
             "handle": Placeholder(get_form_data(request).get("handle", "")),
-            "error": error,
+            "error": error.message if error else "",
             "page_title": _("Trends"),
         },
         data=lambda: {"tags": tags, "held_accounts": [author_json(each) for each in authors.values()]},
@@ -43,6 +45,7 @@ async def index(request: SiteRequest, error: str = "") -> HttpResponse:
     )
 
 
+@shows_errors(index, AccountNotFound)
 async def change(request: SiteRequest) -> HttpResponseBase:
     """Hold back or show a hashtag (`tag`) or an account (`handle`). Raises FieldErrors, AccountNotFound."""
     services, fields = get_services(request), get_form_data(request)
@@ -52,8 +55,6 @@ async def change(request: SiteRequest) -> HttpResponseBase:
         entry, target = tag, f"hashtag:{tag}"
     else:
         account = await services.accounts.find_by_handle(fields.get("handle", "").strip().removeprefix("@"))
-        if account is None and not wants_json(request):
-            return await index(request, str(AccountNotFound.message))
         if account is None:
             raise AccountNotFound
         entry, target = str(account.id), f"account:{account.id}"

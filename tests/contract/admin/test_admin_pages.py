@@ -153,13 +153,13 @@ async def test_a_pass_of_an_earlier_partition_layout_starts_again(services: Serv
 
 async def test_a_backup_contains_the_audit_log(services: Services, tmp_path: Path) -> None:
     await AuditLog(services.store).record(SAM, "suspend", "account:2")
-    (before,) = await AuditLog(services.store).page(10)
+    (before,) = (await AuditLog(services.store).search(10))[0]
     path = tmp_path / "site.backup"
     await Backup(services.store, services.config.immutable_settings).write(path, services.clock.now_ms())
     await services.store.node(audit_log_key()).execute("DEL", audit_log_key())
     restore = Restore(services.store, make_store_body_writer(services.store))
     await restore.load(BackupReader(path), services.clock.now_ms())
-    assert await AuditLog(services.store).page(10) == [before]
+    assert (await AuditLog(services.store).search(10))[0] == [before]
 
 
 async def test_staff_can_act_on_a_server_that_is_full(services: Services, world: World) -> None:
@@ -175,7 +175,7 @@ async def test_staff_can_act_on_a_server_that_is_full(services: Services, world:
     finally:
         for node in services.store.nodes:
             await node.execute("CONFIG", "SET", "maxmemory", 0)
-    entries = await AuditLog(services.store).page(10)
+    entries = (await AuditLog(services.store).search(10))[0]
     assert [entry.action for entry in entries] == ["suspend", "reinstate", "suspend"]
 
 
@@ -202,8 +202,8 @@ async def test_the_audit_log_keeps_the_newest_entries_in_pages(services: Service
     audit = AuditLog(services.store, cap=100)
     for number in range(350):
         await audit.record(SAM, "suspend", f"account:{number}")
-    first = await audit.page(30)
-    second = await audit.page(30, first[-1].id)
+    first, cursor = await audit.search(30)
+    second, _cursor = await audit.search(30, cursor)
     targets = [entry.target for entry in (*first, *second)]
     assert targets == [f"account:{number}" for number in range(349, 289, -1)]
     assert await services.store.node(audit_log_key()).execute("XLEN", audit_log_key()) < 350
@@ -223,7 +223,7 @@ async def test_an_action_is_logged_before_it_is_executed(services: Services, wor
     alice, sam = await world.people("alice", "sam")
     await services.staff.set_role(sam.id, "moderator")
     await Moderation(services).suspend(Actor(sam.id, "abad1dea"), AccountId(alice.id))
-    (entry,) = await AuditLog(services.store).page(10)
+    (entry,) = (await AuditLog(services.store).search(10))[0]
     assert (entry.actor_id, entry.action, entry.target) == (sam.id, "suspend", f"account:{alice.id}")
     assert (await services.accounts.find(alice.id)).state == "suspended"  # type: ignore[union-attr]
 

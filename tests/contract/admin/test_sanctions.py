@@ -7,7 +7,7 @@ import pytest
 
 from accounts.errors import AccountNotFound, AppealNotPossible, FieldErrors, SanctionNotFound
 from accounts.roles import Role
-from accounts.sanctions.sanction import APPEAL_TIME_MS, HOUR_MS, Sanction, SanctionId
+from accounts.sanctions.sanction import APPEAL_TIME_MS, COMPLETION_DELAY_MS, HOUR_MS, Sanction, SanctionId
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import (
     AppealDecided,
@@ -18,7 +18,7 @@ from socialsite.admin.errors import (
     NotSuspended,
 )
 from socialsite.admin.moderation import POSTS_SHOWN, Moderation
-from socialsite.admin.sanctions import COMPLETION_DELAY_MS, SanctionService
+from socialsite.admin.sanctions import SanctionService
 from socialsite.clock import FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -54,7 +54,7 @@ def sanctions(services: Services) -> SanctionService:
 
 
 async def _actions(services: Services) -> list[tuple[str, str]]:
-    entries = await AuditLog(services.store).page(100)
+    entries = (await AuditLog(services.store).search(100))[0]
     return [(entry.action, entry.detail) for entry in reversed(entries)]
 
 
@@ -280,6 +280,34 @@ async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_st
     assert await repository.find_due(now_ms + COMPLETION_DELAY_MS, 10) == []
 
 
+async def test_an_appeal_whose_request_ended_after_it_was_stored_reaches_the_queue_of_staff(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    made, repository = await sanctions.apply(sam, bob.id, "warning", "Please be kind."), services.repositories.sanctions
+    await services.sanctions.appeal(bob.id, made.id, APPEAL)
+    await repository.close_appeal(bob.id, made.id)
+    await repository.schedule(bob.id, made.id, services.clock.now_ms() - 1)
+    await sanctions.complete_due()
+    assert [each.id for each in (await sanctions.list_appeals(0, 10))[0]] == [made.id]
+
+
+async def test_no_entry_without_an_open_appeal_stays_in_the_queue_of_staff(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
+    without = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
+    decided = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
+    await repository.open_appeal(bob.id, without.id, now_ms)
+    await services.sanctions.appeal(bob.id, decided.id, APPEAL)
+    await sanctions.decide_appeal(sam, bob.id, decided.id, accept=False, answer="It is right.")
+    await services.sanctions.appeal(bob.id, decided.id, APPEAL)  # the form is sent again
+    assert await repository.list_appeals(0, 10) == [(bob.id, without.id)]
+    await repository.open_appeal(bob.id, decided.id, now_ms)  # as an earlier release did it
+    assert await sanctions.list_appeals(0, 10) == ([], None)
+    await sanctions.complete_due()
+    assert await repository.list_appeals(0, 10) == []
+
+
 async def test_a_form_that_is_sent_twice_makes_one_sanction(
     services: Services, sanctions: SanctionService, sam: Actor, bob: Person
 ) -> None:
@@ -351,6 +379,22 @@ async def test_a_sanction_that_comes_during_an_undo_stays_in_force(services: Ser
     first = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
     sanctions.interrupter = sam
     await sanctions.undo(sam, bob.id, first.id)
+    assert not (await services.accounts.get(bob.id)).is_active
+
+
+async def test_a_suspension_that_comes_while_an_account_is_reinstated_stays_in_force(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    take_back = SanctionService.take_back
+
+    async def take_back_and_suspend(self: SanctionService, actor: Actor, sanction: Sanction) -> Sanction:
+        undone = await take_back(self, actor, sanction)
+        await sanctions.apply(sam, bob.id, "suspend", "Suspended again.")
+        return undone
+
+    monkeypatch.setattr(SanctionService, "take_back", take_back_and_suspend)
+    await Moderation(services).reinstate(sam, bob.id)
     assert not (await services.accounts.get(bob.id)).is_active
 
 

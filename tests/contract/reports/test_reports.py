@@ -18,7 +18,6 @@ from timelines import keys
 from timelines.errors import (
     AlreadyReported,
     CannotDecideOwnReport,
-    CannotReportSelf,
     ReportClaimed,
     ReportClosed,
     ReportNotFound,
@@ -76,10 +75,14 @@ async def test_the_rules_are_stored_as_they_were(world: World, services: Service
     assert (await stored(services, made)).rules == ("No spam",)
 
 
+async def test_an_app_may_report_its_own_account_as_in_mastodon(world: World, services: Services) -> None:
+    (alice,) = await world.people("alice")
+    made = await report(services, alice, alice)
+    assert (await stored(services, made)).target_id == alice.id
+
+
 async def test_a_wrong_report_is_refused(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
-    with pytest.raises(CannotReportSelf):
-        await report(services, alice, alice)
     with pytest.raises(Invalid):
         await report(services, alice, bob, category="odd")
     with pytest.raises(Invalid):
@@ -246,14 +249,63 @@ async def test_closed_reports_are_deleted_after_their_time(world: World, service
 async def test_the_cap_drops_the_report_that_was_closed_first(
     world: World, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "REPORTS_CAP", 3)
+    monkeypatch.setattr(service, "REPORTS_CAP", 4)
     alice, staff, *others = await world.people("alice", "staff", "b", "c", "d", "e", "f")
-    made = [await report(services, alice, each) for each in others[:3]]
+    made = [await report(services, alice, each) for each in others[:4]]
     await services.reports.close(staff.id, [made[2].id])
-    made.append(await report(services, alice, others[3]))
-    assert {each.id for each in await services.repositories.reports.by(alice.id, 10)} == {made[i].id for i in (0, 1, 3)}
+    await services.reports.close(staff.id, [made[0].id, made[3].id])
     made.append(await report(services, alice, others[4]))
-    assert {each.id for each in await services.repositories.reports.by(alice.id, 10)} == {made[i].id for i in (1, 3, 4)}
+    assert {each.id for each in await services.repositories.reports.by(alice.id, 10)} == {
+        made[i].id for i in (0, 1, 3, 4)
+    }
+
+
+async def test_a_full_queue_makes_room_among_the_reports_of_those_who_sent_the_most(
+    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "REPORTS_CAP", 12)
+    *honest, staff = await world.people("alice", "bob", "carol", "dave", "staff")
+    hostile, targets = await world.people("x", "y", "z"), await world.people(*"abcdefgh")
+    kept = [await report(services, each, targets[0], category="legal") for each in honest[:3]]
+    closed = await report(services, honest[3], targets[1])
+    await services.reports.close(staff.id, [closed.id], "no_breach")
+    for target in targets[1:]:
+        for each in hostile:
+            await report(services, each, target)
+    about_nobody = await report(services, honest[3], targets[0])
+    assert (await services.reports.open_reports()).open_reports == 11
+    for each in (*kept, closed, about_nobody):
+        assert (await services.repositories.reports.find_many([each.id])) != [], each
+    newest = [(await services.repositories.reports.by(each.id, 10))[0].target_id for each in hostile]
+    assert newest == [targets[-1].id] * 3
+
+
+async def test_a_claimed_report_makes_no_room(
+    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "REPORTS_CAP", 2)
+    alice, staff, *targets = await world.people("alice", "staff", "a", "b", "c")
+    made = [await report(services, alice, each) for each in targets[:2]]
+    await services.reports.claim(staff.id, made[0].id)
+    await report(services, alice, targets[2])
+    assert [each.target_id for each in await services.repositories.reports.by(alice.id, 10)] == [
+        targets[2].id,
+        targets[0].id,
+    ]
+
+
+async def test_an_account_of_the_last_days_reports_less(
+    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "NEW_REPORTER_PER_DAY", 1)
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    caller = Caller(alice.id, "192.0.2.7")
+    await report(services, alice, bob, caller=caller)
+    with pytest.raises(RateLimited):
+        await report(services, alice, carol, caller=caller)
+    created_ms = services.clock.now_ms() - service.NEW_REPORTER_MS
+    await services.repositories.accounts.edit(alice.id, {"created_ms": str(created_ms)})
+    await report(services, alice, carol, caller=caller)
 
 
 async def test_reports_of_a_former_release_are_moved(world: World, services: Services) -> None:

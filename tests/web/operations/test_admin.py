@@ -11,8 +11,9 @@ from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Rule
 from tests.support.browser import HttpBrowser
 from tests.support.routes import routes
-from tests.support.visitor import PASSWORD
+from tests.support.staff import open_staff
 from tests.support.world import World
+from tests.web.conftest import OpenBrowser
 from timelines.jobs import SyndicatePass, encode_job
 
 PAGES = (
@@ -29,14 +30,9 @@ PAGES = (
 
 
 @pytest.fixture
-async def sam(site: Services, visitor: HttpBrowser) -> HttpBrowser:
+async def sam(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     """The browser of Sam, a member of the staff."""
-    await site.accounts.sign_up(
-        handle="sam", password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, allow_reserved=True
-    )
-    answer = await visitor.log_in("sam")
-    assert answer.status_code == 200, answer.text
-    return visitor
+    return await open_staff(site, open_browser)
 
 
 async def id_of(site: Services, handle: str) -> AccountId:
@@ -44,7 +40,7 @@ async def id_of(site: Services, handle: str) -> AccountId:
 
 
 async def trail_of(site: Services) -> list[tuple[str, str]]:
-    return [(entry.action, entry.target) for entry in await AuditLog(site.store).page(10)]
+    return [(entry.action, entry.target) for entry in (await AuditLog(site.store).search(10))[0]]
 
 
 @pytest.mark.parametrize("route", [r for r in routes() if r.path.startswith("/ops/")], ids=lambda r: r.path)

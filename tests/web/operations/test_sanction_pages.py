@@ -84,7 +84,7 @@ async def test_a_newcomer_is_limited_warned_and_suspended_and_reads_why(
     assert (await newcomer.get("/accounts/sanctions/")).status_code == 303  # to the log-in
     assert (await sam.post(f"/ops/accounts/{id}/sanctions/{suspension}/undo/")).status_code == 303
     assert (await reader.get("/@newcomer/")).status_code == 200
-    actions = [entry.action for entry in await AuditLog(site.store).page(10)]
+    actions = [entry.action for entry in (await AuditLog(site.store).search(10))[0]]
     assert actions == ["undo", "suspend", "appeal_refused", "warning", "limit"]
 
 

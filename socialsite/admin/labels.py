@@ -1,13 +1,19 @@
-"""Labels of metrics, states and actions, and formats of numbers."""
+"""Labels of metrics, states and actions, and formats of numbers: the library `staff` of the templates of /ops/."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from django import template
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from accounts.sanctions.texts import KIND_LABELS
+from timelines.pages.site_texts import text_html
+from timelines.reports.views import CATEGORY_LABELS, OUTCOME_LABELS
 from timelines.templatetags.timelines_tags import number
+
+register = template.Library()
+register.filter("paragraphs", text_html)
 
 JsonObject = dict[str, Any]
 TemplateContext = dict[str, Any]
@@ -82,8 +88,32 @@ STATE_LABELS: Mapping[str, str | Promise] = {
     "waiting": gettext_lazy("Waits for approval"),
 }
 PHASE_LABELS: Mapping[str, str | Promise] = {"homes": gettext_lazy("Homes"), "lists": gettext_lazy("Lists")}
+LABELS: Mapping[str, Mapping[str, str | Promise]] = {
+    "action": ACTION_LABELS,
+    "category": {str(category): label for category, (label, _help) in CATEGORY_LABELS.items()},
+    "job": LETTER_KIND_LABELS,
+    "outcome": {str(outcome): label for outcome, label in OUTCOME_LABELS.items()},
+    "phase": PHASE_LABELS,
+    "queue": QUEUE_LABELS,
+    "role": ROLE_LABELS,
+    "sanction": {str(kind): label for kind, label in KIND_LABELS.items()},
+    "state": STATE_LABELS,
+}
 
 
+@register.filter
+def label(name: str, group: str) -> str | Promise:
+    """Return the label of a name in a group of LABELS, or the name itself: `{{ account.state|label:"state" }}`."""
+    return LABELS[group].get(name, name)
+
+
+@register.filter
+def lookup(values: Mapping[object, object], key: object) -> object | None:
+    """Return the value of a key: `{{ authors|lookup:entry.actor_id }}`."""
+    return values.get(key)
+
+
+@register.filter("duration")
 def format_duration(ms: float | None) -> str:
     """Return a text such as 12 ms, 3.4 s or 5 min, or a dash for None."""
     if ms is None:
@@ -93,5 +123,6 @@ def format_duration(ms: float | None) -> str:
     return f"{number(str(round(ms / 1000, 1)))} s" if ms < 120_000 else f"{number(round(ms / 60_000))} min"
 
 
+@register.filter("percent")
 def format_percent(share: float | None) -> str:
     return "–" if share is None else f"{number(round(share * 100))} %"

@@ -1,0 +1,103 @@
+"""The menu of /ops/: pages in groups, with the numbers of what waits for staff."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Account
+from accounts.roles import Right, has_right
+from socialsite.container import Services
+from socialsite.store import StoreError
+from socialsite.tasks import run_together
+
+OPS_PATH: Final = "/ops/"
+
+
+class Page(NamedTuple):
+    """A page that the menu names. The menu marks it on its own page and on those below `path` and `others`."""
+
+    path: str
+    label: Promise
+    right: Right
+    others: tuple[str, ...] = ()
+
+    def covers(self, path: str) -> bool:
+        return path == self.path or (self.path != OPS_PATH and path.startswith((self.path, *self.others)))
+
+
+GROUPS: Final[tuple[tuple[Promise, tuple[Page, ...]], ...]] = (
+    (
+        _("Reports"),
+        (
+            Page("/ops/reports/", _("Reports"), "reports"),
+            Page("/ops/appeals/", _("Appeals"), "sanctions"),
+            Page("/ops/held/", _("Held posts"), "accounts"),
+        ),
+    ),
+    (
+        _("People"),
+        (
+            Page("/ops/accounts/", _("Accounts"), "accounts", ("/ops/invitations/",)),
+            Page("/ops/applications/", _("Applications"), "accounts"),
+            Page("/ops/staff/", _("Staff"), "roles"),
+        ),
+    ),
+    (
+        _("Your site"),
+        (
+            Page("/ops/site/", _("Your site"), "site"),
+            Page("/ops/announcements/", _("Announcements"), "site"),
+            Page("/ops/trends/", _("Trends"), "site"),
+        ),
+    ),
+    (
+        _("Operations"),
+        (
+            Page(OPS_PATH, _("Now"), "operations"),
+            Page("/ops/statistics/", _("Statistics"), "operations"),
+            Page("/ops/alerts/", _("Alerts"), "operations"),
+            Page("/ops/deadletters/", _("Failed jobs"), "operations"),
+            Page("/ops/trail/", _("Audit trail"), "audit_log"),
+        ),
+    ),
+)
+
+
+async def read_queue_counts(services: Services) -> dict[str, int]:
+    """Return the numbers by the path of the page, without those that cannot be read."""
+    counts = {"/ops/reports/": services.reports.backlog.open_reports}
+    try:
+        waiting, held = await run_together(services.joining.count_waiting(), services.drafts.count_held())
+    except StoreError:
+        return counts
+    return {**counts, "/ops/applications/": waiting, "/ops/held/": held}
+
+
+def build_menu(account: Account, path: str, counts: Mapping[str, int]) -> list[dict[str, object]]:
+    """Return the groups with the pages that the account may open. `path` is that of the page with the menu.
+
+    A group of one page has its name.
+    """
+    groups: list[dict[str, object]] = []
+    for label, pages in GROUPS:
+        if shown := [page for page in pages if has_right(account, page.right)]:
+            groups.append(
+                {
+                    "path": shown[0].path,
+                    "label": str(label if len(shown) > 1 else shown[0].label),
+                    "count": sum(counts.get(page.path, 0) for page in shown),
+                    "is_current": any(page.covers(path) for page in shown),
+                    "pages": [
+                        {
+                            "path": page.path,
+                            "label": str(page.label),
+                            "count": counts.get(page.path, 0),
+                            "is_current": page.covers(path),
+                        }
+                        for page in shown
+                    ],
+                }
+            )
+    return groups
