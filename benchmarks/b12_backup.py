@@ -37,7 +37,10 @@ POSTS_PER_READ = 500  # posts in one read
 
 
 async def measure(plan: Plan) -> list[Figure]:
+    from socialsite.web.gc_tuning import freeze_startup_objects
+
     prepare()
+    freeze_startup_objects()  # as manage.py does
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (graph,), (posts,) = split_file(GRAPH, folder, plan, 1), split_file(POSTS, folder, plan, 1)

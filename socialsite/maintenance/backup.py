@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Protocol
 
-from socialsite.batches import group_by
+from socialsite.batches import batches, group_by
 from socialsite.maintenance.backup_file import FORMAT_VERSION, BackupHeader, BackupWriter
 from socialsite.maintenance.dump import ARCHIVED_BODY_TYPE, KeyRecord, read_key_records
 from socialsite.maintenance.key_families import (
@@ -26,12 +26,16 @@ from socialsite.maintenance.key_families import (
 from socialsite.maintenance.scanning import (
     OnProgress,
     ignore_progress,
+    parse_keys,
     require_unchanged,
     scan_keys,
+    scan_raw_keys,
     topology_fingerprint,
 )
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Key, Node, Store
+
+KEYS_PER_READ = 500
 
 
 class BodyArchive(Protocol):
@@ -47,6 +51,7 @@ class Backup:
         self._store = store
         self._partitions = partitions
         self._archive = archive
+        self._types: dict[str, str] = {}  # by family
 
     async def write(self, path: Path, now_ms: int, on_progress: OnProgress = ignore_progress) -> Counter[str]:
         """Write the file. Returns the number of keys by family. `on_progress` counts each key three times.
@@ -79,17 +84,18 @@ class Backup:
         self, file: BackupWriter, node: Node, pass_number: int, written: Set[Key], on_progress: OnProgress
     ) -> None:
         seen: set[Key] = set()  # keys of the previous step: while a table is resized, SCAN returns keys twice
-        async for keys in scan_keys(node, on_progress):
-            due = [k for k in keys if is_backed_up(k) and get_backup_pass(k) == pass_number and k not in written]
-            await self._write_keys(file, node, [key for key in dict.fromkeys(due) if key not in seen])
+        async for raw_keys in scan_raw_keys(node, on_progress):
+            due = parse_keys([k for k in raw_keys if get_backup_pass(k.decode(errors="replace")) == pass_number])
+            for batch in batches((k for k in dict.fromkeys(due) if k not in seen and k not in written), KEYS_PER_READ):
+                await self._write_keys(file, node, batch)
             seen = set(due)
 
-    @staticmethod
-    async def _write_keys(file: BackupWriter, node: Node, keys: Sequence[Key]) -> None:
-        if not keys:
-            return
-        by_family = group_by(await read_key_records(node, keys), lambda record: get_family(Key.parse(record.key)))
+    async def _write_keys(self, file: BackupWriter, node: Node, keys: Sequence[Key]) -> None:
+        families: dict[str, str] = {key: get_family(key) for key in keys}
+        types = {key: self._types[family] for key, family in families.items() if family in self._types}
+        by_family = group_by(await read_key_records(node, keys, types), lambda record: families[record.key])
         for family, records in by_family.items():
+            self._types[family] = records[0].type
             await asyncio.to_thread(file.add, family, records)
 
     @staticmethod

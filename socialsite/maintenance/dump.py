@@ -4,15 +4,26 @@ The format does not use DUMP, so a backup can be restored on another version of 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from socialsite.maintenance.key_families import is_backed_up
 from socialsite.store import Command, CommandRefused, Key, Node, Reply
 
 ELEMENTS_PER_COMMAND = 1_000  # elements in one command
-WHOLE_READ_MAX_ELEMENTS = 4_000
+FIRST_READ_ELEMENTS = 4_000
 """Values with more elements are scanned. A scan returns all elements that exist from its beginning to its end."""
+FIRST_READS: Mapping[str, Sequence[object]] = {
+    "string": ("GET",),
+    "hash": ("HSCAN", 0, "COUNT", FIRST_READ_ELEMENTS),
+    "list": ("LRANGE", 0, FIRST_READ_ELEMENTS),
+    "set": ("SSCAN", 0, "COUNT", FIRST_READ_ELEMENTS),
+    "zset": ("ZRANGE", 0, FIRST_READ_ELEMENTS, "WITHSCORES"),
+    "stream": ("XRANGE", "-", "+", "COUNT", FIRST_READ_ELEMENTS + 1),
+}
+"""By type: a command and its arguments after the key. They return one element more than a value may have."""
+SCAN_COMMANDS = {"hash": "HSCAN", "set": "SSCAN", "zset": "ZSCAN"}
 ARCHIVED_BODY_TYPE = "archived"
 """Type of a record that contains the archived body of a post. The record has the name of the post's key."""
 MAX_KEY_LENGTH = 512
@@ -20,7 +31,6 @@ MAX_EXPIRY_MS = 1 << 53
 STREAM_ID = re.compile(rb"(\d{1,19})-(\d{1,19})")
 SCORE = re.compile(rb"-?(inf|\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,3})?)")
 POST_KEY = re.compile(r"posts:\{\d{1,16}\}:post")
-SIZE_COMMANDS = {"hash": "HLEN", "list": "LLEN", "set": "SCARD", "zset": "ZCARD", "stream": "XLEN"}
 
 
 class KeyRecord(NamedTuple):
@@ -37,51 +47,51 @@ class KeyRecord(NamedTuple):
     parts: list[bytes]
 
 
-async def read_key_records(node: Node, keys: Sequence[Key]) -> list[KeyRecord]:
-    """Return the values of keys of this node, without keys that were deleted meanwhile."""
+async def read_key_records(
+    node: Node, keys: Sequence[Key], probable_types: Mapping[str, str] = MappingProxyType({})
+) -> list[KeyRecord]:
+    """Return the values of keys of this node, without keys that were deleted meanwhile.
+
+    `probable_types` spare reads of the types of these keys, and may be wrong.
+    """
     try:
-        return await _try_read_key_records(node, keys)
-    except CommandRefused:  # the type of a key changed between two reads
+        return await _try_read_key_records(node, keys, probable_types)
+    except CommandRefused:  # a type is wrong, or changed between two reads
+        if probable_types:
+            return await read_key_records(node, keys)
         if len(keys) == 1:
             return []
         return [record for key in keys for record in await read_key_records(node, [key])]
 
 
-async def _try_read_key_records(node: Node, keys: Sequence[Key]) -> list[KeyRecord]:
-    commands: list[Command] = [("TYPE", key) for key in keys]
-    commands += [("PEXPIRETIME", key) for key in keys]
-    replies = await node.pipeline(commands)
-    types = {key: reply.decode() for key, reply in zip(keys, replies, strict=False)}
-    times = dict(zip(keys, replies[len(keys) :], strict=True))
-    sized = [key for key in keys if types[key] in SIZE_COMMANDS]
-    sizes = dict(zip(sized, await node.pipeline([(SIZE_COMMANDS[types[k]], k) for k in sized]), strict=True))
-    whole = [key for key in keys if types[key] == "string" or 0 < sizes.get(key, 0) <= WHOLE_READ_MAX_ELEMENTS]
-    values = dict(zip(whole, await node.pipeline([_whole_read_command(key, types[key]) for key in whole]), strict=True))
+async def _try_read_key_records(node: Node, keys: Sequence[Key], probable_types: Mapping[str, str]) -> list[KeyRecord]:
+    unknown = [key for key in keys if key not in probable_types]
+    names = await node.pipeline([("TYPE", key) for key in unknown])
+    types = dict(probable_types)
+    types.update((str(key), name.decode()) for key, name in zip(unknown, names, strict=True))
+    typed = [key for key in keys if types[key] in FIRST_READS]
+    commands: list[Command] = []
+    for key in typed:
+        name, *arguments = FIRST_READS[types[key]]
+        commands += [(name, key, *arguments), ("PEXPIRETIME", key)]
+    replies = iter(await node.pipeline(commands))
     records: list[KeyRecord] = []
-    for key in keys:
-        if sizes.get(key, 0) > WHOLE_READ_MAX_ELEMENTS:
-            values[key] = await _read_by_scan(node, key, types[key])
-        if parts := flatten_reply(types[key], values.get(key)):
-            records.append(KeyRecord(str(key), types[key], max(0, times[key]), parts))
+    for key in typed:
+        kind, value, expires_ms = types[key], next(replies), next(replies)
+        if kind in ("hash", "set"):
+            cursor, value = value
+            is_whole = cursor == b"0"
+        else:
+            is_whole = kind == "string" or len(value) <= FIRST_READ_ELEMENTS * (2 if kind == "zset" else 1)
+        if parts := flatten_reply(kind, value if is_whole else await _read_by_scan(node, key, kind)):
+            records.append(KeyRecord(str(key), kind, max(0, expires_ms), parts))
     return records
-
-
-def _whole_read_command(key: Key, kind: str) -> Command:
-    last = 2 * WHOLE_READ_MAX_ELEMENTS  # more than the limit, because elements may be added after the size is read
-    return {
-        "string": ("GET", key),
-        "hash": ("HGETALL", key),
-        "list": ("LRANGE", key, 0, last),
-        "set": ("SMEMBERS", key),
-        "zset": ("ZRANGE", key, 0, last, "WITHSCORES"),
-        "stream": ("XRANGE", key, "-", "+", "COUNT", last),
-    }[kind]
 
 
 async def _read_by_scan(node: Node, key: Key, kind: str) -> Reply:
     if kind in ("list", "stream"):
         return await _read_by_range(node, key, kind)
-    name = {"hash": "HSCAN", "set": "SSCAN", "zset": "ZSCAN"}[kind]
+    name = SCAN_COMMANDS[kind]
     width = 1 if kind == "set" else 2
     elements: dict[bytes, list[bytes]] = {}
     cursor = b"0"

@@ -25,6 +25,9 @@ REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS = range(3)
 reads, the backup has only references to it, which the audit removes. So no deleted value is restored."""
 _BODY_KEYS = re.compile(r"posts:\{\d+\}:(post|versions)|timelines:\{l\d+\}:list|timelines:\{ids\}:.*")
 _LAST_KEYS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)|posts:\{m\d+\}:media")
+_DIGEST, _NUMBER = re.compile(r"[0-9a-f]{8,}"), re.compile(r"\d+")
+_IDS_OF_NAME = re.compile(r":(\d+|[0-9a-f]{8,})(?=:|$)")
+MAX_ID_DIGITS = 16
 FIRST_KEYS = (Key("jobs", tag=OUTBOX, name="stream"), Key("jobs", tag=OUTBOX, name="dead"))
 """Keys that are read first. A job contains its post, and must not restore a post that is deleted meanwhile."""
 QUARANTINE_DAYS = 30
@@ -43,8 +46,9 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "posts": "boosts checks counts fading folder gone idempotency likes media post preview quotes replies source"
         " tally totals unpreviewed usage versions votes",
         "timelines": "about authors blockers blocks bookmarks boosted by claims closed drafts exclusive filters home"
-        " imported liked list lists media mutes notifications notified open partitions pins position posts"
-        " preferences profile push queue quieted ranks reports requested requests rows tag tags transfers vapid voted",
+        " imported liked list lists media mutes notes notifications notified open partitions pins position posts"
+        " preferences profile push queue quieted ranks reports requested requests rows tag tags threads transfers vapid"
+        " voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
         "jobs": "appeals backup dead deletions digests drift due fence held lock owed polls posts sanctions state"
@@ -86,7 +90,10 @@ def is_backed_up(key: Key) -> bool:
     return NOT_BACKED_UP.fullmatch(key) is None
 
 
-def get_backup_pass(key: Key) -> int:
+def get_backup_pass(key: str) -> int | None:
+    """Return the pass that reads a key, or None if no backup contains it."""
+    if NOT_BACKED_UP.fullmatch(key):
+        return None
     if _BODY_KEYS.fullmatch(key):
         return BODIES_PASS
     return ACCOUNTS_PASS if _LAST_KEYS.fullmatch(key) else REFERENCES_PASS
@@ -94,8 +101,9 @@ def get_backup_pass(key: Key) -> int:
 
 def get_family(key: Key) -> str:
     """Return the family of a key: its words without ids and digests."""
-    is_digest = re.fullmatch(r"[0-9a-f]{8,}", key.tag) and not re.fullmatch(r"\d{1,16}", key.tag)
-    tag = "hex" if is_digest else re.sub(r"\d+", "N", key.tag)
-    name = key.rpartition("}:")[2]
-    parts = [part for part in name.split(":") if not re.fullmatch(r"\d+|[0-9a-f]{8,}", part)]
-    return f"{key.component}:{{{tag}}}:{':'.join(parts)}"
+    tag = key.tag
+    if not tag.isalpha():
+        is_digest = _DIGEST.fullmatch(tag) and not (tag.isdecimal() and len(tag) <= MAX_ID_DIGITS)
+        tag = "hex" if is_digest else _NUMBER.sub("N", tag)
+    name = _IDS_OF_NAME.sub("", key.rpartition("}")[2])
+    return f"{key.component}:{{{tag}}}:{name[1:]}"

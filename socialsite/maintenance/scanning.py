@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from socialsite.store import Key, Node, Store, StoreError
 from socialsite.store.topology.cluster import Cluster
 
-KEYS_PER_SCAN = 500
+KEYS_PER_SCAN = 2_000
 RANDOM_KEYS_PER_BATCH = 200
 
 TopologyFingerprint = tuple[object, ...]

@@ -9,7 +9,8 @@ KEYS_OF_ACCOUNT = (
     keys.liked_posts, keys.boosted_posts, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.boosts_hidden,
     keys.follow_requests, keys.sent_follow_requests, keys.exclusive_lists, keys.keyword_filters, keys.notifications,
     keys.last_read_notification, keys.preferences, keys.followed_hashtags, keys.markers, keys.pins, keys.voted_polls,
-    keys.media_of_account, keys.drafts, keys.transfers, keys.push_subscriptions,
+    keys.media_of_account, keys.drafts, keys.transfers, keys.push_subscriptions, keys.muted_threads,
+    keys.account_notes,
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from timelines.ids import ListId
 
 EDGES_PER_READ = 1_000
 
-KeyOfPair = Callable[[int, int], Key]
+KeysOfPair = Callable[[int, int], tuple[Key, Key]]
 Existing = Callable[[AuditReader, Iterable[int]], Awaitable[set[int]]]
 
 
@@ -38,12 +38,11 @@ async def existing_lists(reader: AuditReader, ids: Iterable[int]) -> set[int]:
 class Side:
     """One side of a relation.
 
-    `own(owner, member)` is the key that contains the entry, and `other(member, owner)` is the key of the other side.
+    `keys_of(owner, member)` are the key that contains the entry, and the key of the other side.
     """
 
     name: str
-    own: KeyOfPair
-    other: KeyOfPair
+    keys_of: KeysOfPair
     existing_owners: Existing = AuditReader.existing_accounts
     existing_members: Existing = AuditReader.existing_accounts
     invalidate: Callable[[int, int], Awaitable[object]] | None = None
@@ -70,40 +69,46 @@ class MirrorChecks:
         partitions = context.config.follow_partitions
         homes, lists = context.homes.invalidate, context.list_timelines.invalidate
 
-        def of_pair(key_of: Callable[[str, int], Key]) -> KeyOfPair:
-            return lambda owner, member: key_of(f"p{partition_of_pair(owner, member, partitions)}", owner)
+        def of_pair(own: Callable[[str, int], Key], other: Callable[[str, int], Key]) -> KeysOfPair:
+            def keys_of(owner: int, member: int) -> tuple[Key, Key]:
+                tag = f"p{partition_of_pair(owner, member, partitions)}"
+                return own(tag, owner), other(tag, member)
 
-        def of_owner(key_of: Callable[[int], Key]) -> KeyOfPair:
-            return lambda owner, _: key_of(owner)
+            return keys_of
 
-        following, followers = of_pair(keys.following), of_pair(keys.followers)
-        members, listed = of_pair(keys.list_members), of_pair(keys.lists_with_account)
-        blocks, blocked_by = of_owner(keys.blocks), of_owner(keys.blocked_by)
-        received, sent = of_owner(keys.follow_requests), of_owner(keys.sent_follow_requests)
+        def of_owner(own: Callable[[int], Key], other: Callable[[int], Key]) -> KeysOfPair:
+            return lambda owner, member: (own(owner), other(member))
 
         def check(side: Side) -> Check:
             return partial(self._check, side)
 
-        self.following = check(Side("follow", following, followers, invalidate=lambda owner, _: homes(owner)))
-        self.followers = check(Side("follow", followers, following, invalidate=lambda _, member: homes(member)))
-        self.members = check(Side("member", members, listed, existing_lists, invalidate=lambda owner, _: lists(owner)))
-        of_listed = Side("member", listed, members, existing_members=existing_lists, invalidate=lambda _, id: lists(id))
+        following, followers = of_pair(keys.following, keys.followers), of_pair(keys.followers, keys.following)
+        self.following = check(Side("follow", following, invalidate=lambda owner, _: homes(owner)))
+        self.followers = check(Side("follow", followers, invalidate=lambda _, member: homes(member)))
+        members = of_pair(keys.list_members, keys.lists_with_account)
+        listed = of_pair(keys.lists_with_account, keys.list_members)
+        self.members = check(Side("member", members, existing_lists, invalidate=lambda owner, _: lists(owner)))
+        of_listed = Side("member", listed, existing_members=existing_lists, invalidate=lambda _, id: lists(id))
         self.listed = check(of_listed)
-        self.blocks = check(Side("block", blocks, blocked_by))
-        self.blocked_by = check(Side("block", blocked_by, blocks))
-        self.received_requests = check(Side("request", received, sent))
-        self.sent_requests = check(Side("request", sent, received))
+        self.blocks = check(Side("block", of_owner(keys.blocks, keys.blocked_by)))
+        self.blocked_by = check(Side("block", of_owner(keys.blocked_by, keys.blocks)))
+        self.received_requests = check(Side("request", of_owner(keys.follow_requests, keys.sent_follow_requests)))
+        self.sent_requests = check(Side("request", of_owner(keys.sent_follow_requests, keys.follow_requests)))
 
     async def _check(self, side: Side, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         entries: list[Entry] = []
         async for key, members in reader.pages_of_many(checked):
             owner = int(key.rpartition(":")[2]) if side.is_partitioned else int(key.tag)
             for member, score in members:
-                misplaced = self._misplaced(side, key, owner, member, score)
-                if misplaced is not None:
-                    yield misplaced
+                if not member.isdigit() or (side.name == "follow" and int(member) == owner):
+                    repair = self._changing(side, owner, member, ("ZREM", key, member))
+                    yield Discrepancy(f"{side.name}_garbage", key, detail_of(member), repair)
+                    continue
+                right, mirror = side.keys_of(owner, int(member))
+                if right == key:
+                    entries.append(Entry(key, owner, int(member), score, mirror))
                 else:
-                    entries.append(Entry(key, owner, int(member), score, side.other(int(member), owner)))
+                    yield self._misplaced(side, Entry(key, owner, int(member), score, mirror), right)
             if len(entries) >= EDGES_PER_READ:
                 async for found in self._compare(reader, entries, side):
                     yield found
@@ -111,27 +116,22 @@ class MirrorChecks:
         async for found in self._compare(reader, entries, side):
             yield found
 
-    def _misplaced(self, side: Side, key: Key, owner: int, member: bytes, score: bytes) -> Discrepancy | None:
-        """Return a discrepancy if the entry is no id or is in the wrong partition."""
-        if not member.isdigit() or (side.name == "follow" and int(member) == owner):
-            repair = self._changing(side, owner, member, ("ZREM", key, member))
-            return Discrepancy(f"{side.name}_garbage", key, detail_of(member), repair)
-        other_id = int(member)
-        right, mirror = side.own(owner, other_id), side.other(other_id, owner)
-        if right == key:
-            return None
-        misplaced_mirror = Key(mirror.component, tag=key.tag, name=mirror.rpartition("}:")[2])
+    def _misplaced(self, side: Side, entry: Entry, right: Key) -> Discrepancy:
+        """Return the discrepancy of an entry that belongs to the key `right`, in another partition."""
+        mirror, member = entry.mirror, b"%d" % entry.member
+        misplaced_mirror = Key(mirror.component, tag=entry.key.tag, name=mirror.rpartition("}:")[2])
         repair = self._changing(
-            side, owner, member,
-            ("ZADD", right, "NX", score, other_id), ("ZADD", mirror, "NX", score, owner),
-            ("ZREM", key, other_id), ("ZREM", misplaced_mirror, owner),
+            side, entry.owner, member,
+            ("ZADD", right, "NX", entry.score, entry.member), ("ZADD", mirror, "NX", entry.score, entry.owner),
+            ("ZREM", entry.key, entry.member), ("ZREM", misplaced_mirror, entry.owner),
         )  # fmt: skip
-        return Discrepancy(f"{side.name}_misplaced", key, detail_of(member), repair)
+        return Discrepancy(f"{side.name}_misplaced", entry.key, detail_of(member), repair)
 
     async def _compare(self, reader: AuditReader, entries: Sequence[Entry], side: Side) -> AsyncIterator[Discrepancy]:
         scores = await reader.gather(("ZSCORE", entry.mirror, entry.owner) for entry in entries)
         owners = await side.existing_owners(reader, (entry.owner for entry in entries))
         members = await side.existing_members(reader, (entry.member for entry in entries))
+        suspects: list[tuple[Entry, str, list[Command]]] = []
         for entry, score in zip(entries, scores, strict=True):
             kind, commands = "", list[Command]()
             if entry.owner not in owners or entry.member not in members:
@@ -143,6 +143,11 @@ class MirrorChecks:
                 kind, first = "of_two_times", min(score, entry.score, key=float)
                 commands = [("ZADD", entry.key, first, entry.member), ("ZADD", entry.mirror, first, entry.owner)]
             if kind:
+                suspects.append((entry, kind, commands))
+        # An entry that changed since its side was read is no discrepancy.
+        scores_now = await reader.gather(("ZSCORE", entry.key, entry.member) for entry, _, _ in suspects)
+        for (entry, kind, commands), score in zip(suspects, scores_now, strict=True):
+            if score == entry.score:
                 repair = self._changing(side, entry.owner, b"%d" % entry.member, *commands)
                 yield Discrepancy(f"{side.name}_{kind}", entry.key, str(entry.member), repair)
 

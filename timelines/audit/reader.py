@@ -16,7 +16,7 @@ from timelines.jobs import EditPost, PurgeAccount, SyndicatePost, decode_job
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState, decode_stored
 
-COMMANDS_PER_ROUND = 500
+COMMANDS_PER_ROUND = 1_000
 MEMBERS_PER_READ = 1_000
 MAX_JOBS_READ = 20_000
 ABSENT = "absent"

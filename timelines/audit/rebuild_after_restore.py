@@ -27,9 +27,8 @@ class RebuildAfterRestore:
         """
         ids = [AccountId(number) for number in range(1, await self.context.accounts.last_id() + 1)]
         await self.rebuilding.rebuild_public(ids)
-        for account_id in ids:
-            await self.rebuilding.rebuild_tags(account_id)
-            await self.rebuilding.rebuild_search(account_id)
+        await self.rebuilding.rebuild_tags(ids)
+        await self.rebuilding.rebuild_search(ids)
         report = AuditReport()
         for _ in range(MAX_AUDITS):
             audit = Audit(self.context, second_check_after_s=SECOND_CHECK_AFTER_S, with_files=False)

@@ -1,6 +1,5 @@
 """Checks the files of exports and imports: each belongs to a transfer, and a transfer that is ready has its file."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
@@ -14,7 +13,6 @@ from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
 from timelines.audit.reader import AuditReader
 from timelines.exporting.transfer import FILE_NAME, FOLDER, decode_transfer
-from timelines.media.storage import list_files
 
 FILES_PER_ROUND = 1_000
 
@@ -27,7 +25,7 @@ class TransferChecks:
 
     async def keys_of_files(self) -> AsyncIterator[list[Key]]:
         """Yield the keys of the transfers to which the stored files belong. `transfers` then finds the other files."""
-        names = await asyncio.to_thread(lambda: list(list_files(f"{FOLDER}/")))
+        names = await self._context.media_files.list_names(f"{FOLDER}/")
         for name in names:
             if match := FILE_NAME.fullmatch(name.removeprefix(f"{FOLDER}/")):
                 self._names_by_key.setdefault(keys.transfers(int(match[1])), set()).add(name)

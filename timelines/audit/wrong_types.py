@@ -9,6 +9,7 @@ read every value that refers to a key, so it repairs only keys that can be repai
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
+from socialsite.clock import DAY_MS
 from socialsite.maintenance.key_families import QUARANTINE_DAYS, is_disposable, quarantine_key
 from socialsite.store import Key
 from socialsite.store.commands import load_script
@@ -19,7 +20,6 @@ from timelines.audit.reader import AuditReader, Check
 from timelines.posts.stored_values import DELETED as TOMBSTONE
 
 QUARANTINE = load_script("quarantine.lua", __package__)
-DAY_MS = 86_400_000
 NO_TYPE = "none"
 """The reply of TYPE for a key that does not exist."""
 

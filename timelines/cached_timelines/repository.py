@@ -19,6 +19,7 @@ from typing import cast
 
 import msgspec
 
+from socialsite.clock import DAY_MS
 from socialsite.ids import PostId, TimeSource
 from socialsite.store import Command, Key, Store, WrongType, load_script, prepare_command
 from socialsite.store.key import KEY_CACHE_SIZE
@@ -28,7 +29,6 @@ from timelines.cached_timelines.spec import MAX_DISORDER_IDS, MAX_DISORDER_MS, T
 __all__ = ["MAX_DISORDER_MS", "CachedHead", "CachedTimelines", "TimelineCacheSpec", "parse_cached_head"]
 
 BUILD_TTL_MS = 30_000
-DAY_MS = 86_400_000
 
 BEGIN = load_script("cached_begin.lua", __package__)
 FINISH = load_script("cached_finish.lua", __package__)

@@ -36,7 +36,7 @@ POSTS_AT_ONCE = 10  # these posts share round trips; each may have 200 boosts to
 PRIVATE_KEYS = (
     keys.bookmarks, keys.followed_hashtags, keys.keyword_filters, keys.last_read_notification, keys.markers,
     keys.notifications, keys.pins, keys.preferences, keys.drafts, keys.transfers,
-    keys.push_subscriptions,
+    keys.push_subscriptions, keys.muted_threads, keys.account_notes,
 )  # fmt: skip
 """Builders of the keys of an account that nothing else refers to. All have the same tag."""
 

@@ -4,8 +4,9 @@ Normal operation does not need this, because a reader rebuilds an absent timelin
 they are outdated after an import, a restore or a repaired fault.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
@@ -19,10 +20,13 @@ from timelines.cached_timelines.repository import CachedTimelines
 from timelines.ids import ListId
 from timelines.lists.repository import Lists
 from timelines.pages.page import ABOVE_ALL_IDS
+from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.reading.service import ReadingService
 from timelines.search.indexing import SearchIndexer
 
+ACCOUNTS_PER_BATCH = 500
+POSTS_PER_FEED = 100  # posts of one account in one read
 POSTS_PER_BATCH = 500
 
 
@@ -51,17 +55,18 @@ class RebuildService:
             await self._rebuild_list(list_id)
         return 1 + len(list_ids)
 
-    async def rebuild_cached(self, account_id: AccountId) -> int:
-        """Rebuild only the timelines that are cached. Return the number of timelines."""
+    async def rebuild_cached(self, account_ids: Sequence[AccountId]) -> int:
+        """Rebuild only the timelines of the accounts that are cached. Return the number of timelines."""
         rebuilt = 0
-        if await self.homes.is_cached(account_id):
-            await self.homes.invalidate(account_id)
-            await self.reading.home_skeleton(account_id).rebuild()
-            rebuilt += 1
-        for list_id in await self.lists.owned_ids(account_id):
-            if await self.list_timelines.is_cached(list_id):
-                await self._rebuild_list(list_id)
+        for account_id in account_ids:
+            if await self.homes.is_cached(account_id):
+                await self.homes.invalidate(account_id)
+                await self.reading.home_skeleton(account_id).rebuild()
                 rebuilt += 1
+            for list_id in await self.lists.owned_ids(account_id):
+                if await self.list_timelines.is_cached(list_id):
+                    await self._rebuild_list(list_id)
+                    rebuilt += 1
         return rebuilt
 
     async def rebuild_public(self, account_ids: Sequence[AccountId]) -> int:
@@ -85,31 +90,36 @@ class RebuildService:
             edge = ids[-1]
         return sorted(listed, reverse=True)[: self.public_cap]
 
-    async def rebuild_tags(self, account_id: AccountId) -> int:
-        """Add the account's posts to the timelines of their hashtags. Return the number of entries.
+    async def rebuild_tags(self, account_ids: Sequence[AccountId]) -> int:
+        """Add the posts of the accounts to the timelines of their hashtags. Return the number of entries.
 
         It removes no wrong entries, because readers do not see them.
         """
-        entries, edge = 0, ABOVE_ALL_IDS
-        while ids := await self.profiles.read(account_id, edge, POSTS_PER_BATCH, upward=False):
-            posts = (await self.posts.find_many(ids)).values()
-            entries += await self.tags.add([post for post in posts if post.is_discoverable])
-            edge = ids[-1]
-        return entries
+        return sum([await self.tags.add(posts) async for posts in self._discoverable_posts(account_ids)])
 
-    async def rebuild_search(self, account_id: AccountId) -> int:
-        """Add the account's name and posts to the search index. Return the number of posts.
+    async def rebuild_search(self, account_ids: Sequence[AccountId]) -> int:
+        """Add the names and posts of the accounts to the search index. Return the number of posts.
 
         It removes no wrong entries, because readers do not see them.
         """
-        count, edge = 0, ABOVE_ALL_IDS
-        await self.indexing.update_names([account_id])
-        while ids := await self.profiles.read(account_id, edge, POSTS_PER_BATCH, upward=False):
-            posts = (await self.posts.find_many(ids)).values()
+        count = 0
+        for batch in batches(account_ids, ACCOUNTS_PER_BATCH):
+            await self.indexing.update_names(batch)
+        async for posts in self._discoverable_posts(account_ids):
             await self.indexing.add_posts(posts)
-            count += sum(post.is_discoverable for post in posts)
-            edge = ids[-1]
+            count += len(posts)
         return count
+
+    async def _discoverable_posts(self, account_ids: Sequence[AccountId]) -> AsyncIterator[list[Post]]:
+        """Yield the posts of the accounts that everybody may find, in lists of at most POSTS_PER_BATCH."""
+        for accounts in batches(account_ids, ACCOUNTS_PER_BATCH):
+            edges: dict[AccountId, int] = dict.fromkeys(accounts, ABOVE_ALL_IDS)
+            while edges:
+                feeds = [(account_id, edge, POSTS_PER_FEED) for account_id, edge in edges.items()]
+                ids_of = dict(zip(edges, await self.profiles.read_many(feeds, upward=False), strict=True))
+                for ids in batches(chain.from_iterable(ids_of.values()), POSTS_PER_BATCH):
+                    yield [post for post in (await self.posts.find_many(ids)).values() if post.is_discoverable]
+                edges = {account_id: ids[-1] for account_id, ids in ids_of.items() if len(ids) == POSTS_PER_FEED}
 
     async def _rebuild_list(self, list_id: ListId) -> None:
         await self.list_timelines.invalidate(list_id)

@@ -1,4 +1,6 @@
-"""Stores blocks, mutes and hidden boosts: the sources `timelines:{<account>}:blocks`, `blockers`, `mutes`, `quieted`.
+"""Stores blocks, mutes, hidden boosts and private notes about accounts.
+
+The sources are `timelines:{<account>}:blocks`, `blockers`, `mutes`, `quieted` and `notes`.
 
 A block is stored on both accounts, each side under the tag of its account, so that a page reads only the keys of its
 viewer. Both sides are written before the response is sent. If a crash leaves only one side, repeating the request
@@ -61,8 +63,7 @@ class BlocksAndMutes:
 
     async def hide_boosts(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:
         """Hide the boosts of the other account. Return whether they were shown before."""
-        key = keys.boosts_hidden(account_id)
-        (added,) = await self._timelines.write(key, ("ZADD", key, "NX", at_ms, other_id))
+        added = await self._timelines.write_one("ZADD", keys.boosts_hidden(account_id), "NX", at_ms, other_id)
         return bool(added)
 
     async def show_boosts(self, account_id: AccountId, other_id: AccountId) -> bool:
@@ -80,9 +81,9 @@ class BlocksAndMutes:
         room for one entry.
         """
         key, start = CAPPED_KEYS[which](account_id), 0
-        while members := await self._timelines[key].execute("ZRANGE", key, start, start + PRUNE_BATCH - 1):
+        while members := await self._timelines.execute("ZRANGE", key, start, start + PRUNE_BATCH - 1):
             if deleted_ids := await find_deleted([AccountId(int(member)) for member in members]):
-                await self._timelines.write(key, ("ZREM", key, *deleted_ids))
+                await self._timelines.write_one("ZREM", key, *deleted_ids)
                 return len(deleted_ids)
             start += len(members)
         return 0
@@ -101,17 +102,32 @@ class BlocksAndMutes:
 
     async def _purge_sides(self, key: Key, other_side: AccountKey, account_id: AccountId, limit: int) -> bool:
         """Remove both sides, the other side first, so that the next round finds the rest after a crash."""
-        members: list[bytes] = await self._timelines[key].execute("ZRANGE", key, 0, limit - 1)
+        members: list[bytes] = await self._timelines.execute("ZRANGE", key, 0, limit - 1)
         if not members:
             return False
         others = [AccountId(int(member)) for member in members]
         await self._store.write_each([("ZREM", other_side(other), account_id) for other in others])
-        await self._timelines.write(key, ("ZREM", key, *others))
+        await self._timelines.write_one("ZREM", key, *others)
         return True
 
     async def _remove(self, key: Key, member: int) -> bool:
-        (removed,) = await self._timelines.write(key, ("ZREM", key, member))
+        removed = await self._timelines.write_one("ZREM", key, member)
         return bool(removed)
+
+    async def set_note(self, account_id: AccountId, other_id: AccountId, note: str, cap: int) -> bool:
+        """Store a note, or delete it if it is empty. Return False if the account has too many notes.
+
+        The cap can be exceeded by the number of concurrent requests.
+        """
+        key = keys.account_notes(account_id)
+        if not note:
+            await self._timelines.write(key, ("HDEL", key, other_id))
+            return True
+        other_ids = await self._timelines[key].execute("HKEYS", key)
+        if len(other_ids) >= cap and b"%d" % other_id not in other_ids:
+            return False
+        await self._timelines.write(key, ("HSET", key, other_id, note))
+        return True
 
     # Reading
 
@@ -119,7 +135,7 @@ class BlocksAndMutes:
         """Read the relationship, except for `follows` and `is_followed`."""
 
         def parse(replies: Sequence[Reply]) -> Relationship:
-            blocks, blocked_by, muted_until, hidden_boosts, requested = replies
+            blocks, blocked_by, muted_until, hidden_boosts, requested, note = replies
             until_ms = None if muted_until is None else int(float(muted_until))
             return Relationship(
                 requested=requested is not None,
@@ -127,9 +143,17 @@ class BlocksAndMutes:
                 is_blocked=blocked_by is not None,
                 muted_until_ms=None if until_ms is None or until_ms <= now_ms else until_ms,
                 hides_boosts=hidden_boosts is not None,
+                note=(note or b"").decode(),
             )
 
-        return Read([("ZSCORE", key(account_id), other_id) for key in RELATIONSHIP_KEYS], parse, self._timelines)
+        scores: list[Command] = [("ZSCORE", key(account_id), other_id) for key in RELATIONSHIP_KEYS]
+        return Read([*scores, ("HGET", keys.account_notes(account_id), other_id)], parse, self._timelines)
+
+    async def notes(self, account_id: AccountId) -> dict[AccountId, str]:
+        """Return the private notes of the account about others."""
+        key = keys.account_notes(account_id)
+        reply = await self._timelines[key].execute("HGETALL", key)
+        return {AccountId(int(id)): note.decode() for id, note in zip(reply[::2], reply[1::2], strict=True)}
 
     def blocked_either_way(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """Read the accounts among `others` that the account blocks or is blocked by."""

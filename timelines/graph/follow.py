@@ -14,6 +14,9 @@ from socialsite.ids import AccountId
 BLOCKS_CAP = 10_000
 MUTES_CAP = 10_000
 HIDDEN_BOOSTS_CAP = 10_000
+NOTES_CAP = 1_000
+NOTE_MAX_LENGTH = 2_000
+"""The maximum number of characters of a private note about an account."""
 OPEN_REQUESTS_CAP = 1_000
 """The maximum number of pending follow requests that one account has sent. Received requests have no cap."""
 MAX_MUTE_MS = 366 * 24 * 3_600_000
@@ -53,6 +56,8 @@ class Relationship:
     is_blocked: bool = False
     muted_until_ms: int | None = None
     hides_boosts: bool = False
+    note: str = ""
+    """The private note of the viewer about the account."""
 
     @property
     def mutes(self) -> bool:

@@ -29,8 +29,8 @@ class FollowRequests:
     async def remove(self, requester_id: AccountId, target_id: AccountId) -> bool:
         """Remove a request, the requester's side first. Return whether it existed on either side."""
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
-        (withdrawn,) = await self._timelines.write(sent, ("ZREM", sent, target_id))
-        (removed,) = await self._timelines.write(received, ("ZREM", received, requester_id))
+        withdrawn = await self._timelines.write_one("ZREM", sent, target_id)
+        removed = await self._timelines.write_one("ZREM", received, requester_id)
         return bool(withdrawn or removed)
 
     async def complete(self, requester_id: AccountId, target_id: AccountId, *, forget: bool) -> None:
@@ -42,9 +42,9 @@ class FollowRequests:
         first acceptance would conclude that the requester has withdrawn the request.
         """
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
-        await self._timelines.write(received, ("ZREM", received, requester_id))
+        await self._timelines.write_one("ZREM", received, requester_id)
         if forget:
-            await self._timelines.write(sent, ("ZREM", sent, target_id))
+            await self._timelines.write_one("ZREM", sent, target_id)
 
     def exists(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
         return self._has(keys.follow_requests(target_id), requester_id)

@@ -3,6 +3,7 @@
 import ast
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from timelines.audit.accounts import AccountChecks
 from timelines.audit.sampler import DamageCounts
 from timelines.audit.wrong_types import TypeChecks
 from timelines.ids import ListId
-from timelines.media.storage import list_files
+from timelines.media.storage import MediaFiles
 from timelines.posts.post import Post, PostDetails, encode_post
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -153,15 +154,15 @@ async def test_a_repaired_index_finds_the_account_by_its_address_and_keeps_one_o
 
 
 async def test_files_of_transfers_stay_or_go_with_them(town: SampleSite) -> None:
-    files = lambda: list(list_files("archives/"))  # noqa: E731
+    files = partial(MediaFiles().list_names, "archives/")
     await export_account(town.services, town.bob.id)
-    kept = files()
+    kept = await files()
     assert (await town.audit(repair=True)).leftovers == {}
     await town.execute("DEL", keys.transfers(town.bob.id))
     assert (await town.audit()).leftovers == {"file_without_transfer": 1}
-    assert files() == kept, "nothing is repaired without --repair"
+    assert await files() == kept, "nothing is repaired without --repair"
     await town.audit(repair=True)
-    assert files() == []
+    assert await files() == []
     await _export_without_file(town)
     await town.audit(repair=True)
     (export,) = await town.services.repositories.transfers.all(town.bob.id)

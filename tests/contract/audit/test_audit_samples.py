@@ -9,6 +9,7 @@ from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.commands import run_with_services
 from tests.support.damage import DAMAGE_BY_NAME, Damage
+from tests.support.models import mostly_nightly
 from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
@@ -35,7 +36,7 @@ async def test_a_sample_finds_each_of_ten_kinds_of_damage_and_repairs_it(town: S
     await town.repair_until_clean()
 
 
-@pytest.mark.parametrize("kind", TEN)
+@pytest.mark.parametrize("kind", mostly_nightly(TEN, 2))
 async def test_samples_smaller_than_the_site_find_each_kind(town: SampleSite, kind: str) -> None:
     """One sample may miss the damage; sixty samples find and repair it."""
     await TEN[kind](town)

@@ -85,7 +85,7 @@ class ModeratedSite:
             await services.reports.closed(self.sam.id),
             await services.reports.own(self.carol.id, 10),
             await services.drafts.held(0, 10),
-            await AuditLog(services.store).page(50),
+            (await AuditLog(services.store).search(50))[0],
         ]
 
 
@@ -119,7 +119,7 @@ async def test_a_deletion_leaves_no_data_of_the_account_with_staff(moderated: Mo
         await world.deliver_all()
     assert await moderated.sanctions.list_all(bob.id) == []
     assert await moderated.sanctions.list_appeals(0, 10) == ([], None)
-    assert await services.repositories.sanctions.count_appeals() == 0
+    assert await services.repositories.sanctions.list_appeals(0, 1) == []
     assert await services.joining.invitations(bob.id) == {}
     assert (await services.drafts.held(0, 10))[0] == []
     entries, _next = await services.reports.queue(moderated.sam.id)

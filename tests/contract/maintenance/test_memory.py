@@ -89,7 +89,7 @@ async def test_a_sample_estimates_the_complete_measurement(services: Services, t
     whole = await MemoryMeter(services.store, sample_size=10**9).measure(now_ms)
     sample = await MemoryMeter(services.store, sample_size=2000).measure(now_ms)
     assert {n: f.keys for n, f in whole.families.items()} == {n: f.keys for n, f in sample.families.items()}
-    assert sum(family.sampled_keys for family in sample.families.values()) < 3200
+    assert sum(family.sampled_keys for family in sample.families.values()) < 3500
     assert abs(sample.bytes - whole.bytes) < 0.1 * whole.bytes
     assert whole.bytes < whole.nodes[0].used
     share = whole.families["follows:{pN}:followers"].compact_share
