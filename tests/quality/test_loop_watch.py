@@ -21,7 +21,7 @@ REPRESENTATIVE = (
 """
 OFFENCES = " offences in "
 """What the output of the loop watch contains for each test that it fails."""
-AT_NIGHT = ("web/timelines/test_reactions", "web/timelines/test_timelines")
+AT_NIGHT = ("contract/exporting/test_exports", "web/timelines/test_reactions", "web/timelines/test_timelines")
 FAULTY = """
 import asyncio, os, socket, sqlite3, subprocess, threading, time
 

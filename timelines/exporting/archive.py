@@ -270,13 +270,17 @@ class ArchiveWriter:
         muted = await self._all_addresses(partial(at.blocks_and_mutes.muted, self._id, now_ms=now_ms))
         header = ("Account address", "Hide notifications")
         await self._write_csv("muted_accounts.csv", [header, *((address, "true") for address in muted)])
+        notes = await at.blocks_and_mutes.notes(self._id)
+        about = await self._addresses(sorted(notes))
+        header = ("Account address", "Note")
+        await self._write_csv("account_notes.csv", [header, *((about[id], notes[id]) for id in about)])
         lists = (await at.lists.page(self._id, None, LISTS_PER_ACCOUNT)).lists
         members = await at.members.member_ids_of(each.id for each in lists)
         titles = {each.title: list((await self._addresses(sorted(members[each.id]))).values()) for each in lists}
         await self._write_csv("lists.csv", [(title, each) for title, on_list in titles.items() for each in on_list])
         tags = await at.followed_hashtags.all(self._id)
         await self._write_csv("followed_tags.csv", [[tag] for tag in tags])
-        filters = await at.filters.all(self._id)
+        filters = [each for each in await at.filters.all(self._id) if each.phrase]
         await self._write_json("custom_filters.json", {"custom_filters": [
             {
                 "title": each.title or each.phrase, "context": each.contexts or DEFAULT_PLACES,
@@ -289,8 +293,9 @@ class ArchiveWriter:
         drafts = await at.drafts.all(self._id)
         await self._write_json("drafts.json", [draft_json(draft) for draft in drafts])
         return {
-            "following": following.values(), "blocked": blocked, "muted": muted, "lists": titles.items(),
-            "tags": tags, "filters": filters, "drafts": [each.value("text") for each in drafts],
+            "following": following.values(), "blocked": blocked, "muted": muted, "notes": about.values(),
+            "lists": titles.items(), "tags": tags, "filters": filters,
+            "drafts": [each.value("text") for each in drafts],
         }  # fmt: skip
 
     async def _addresses(self, account_ids: Iterable[AccountId]) -> dict[AccountId, str]:

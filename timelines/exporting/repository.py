@@ -23,32 +23,27 @@ class Transfers:
 
     async def all(self, account_id: AccountId) -> list[Transfer]:
         """Return all transfers, the newest first."""
-        key = keys.transfers(account_id)
-        values = await self._timelines[key].execute("HVALS", key)
+        values = await self._timelines.execute("HVALS", keys.transfers(account_id))
         return sorted(map(decode_transfer, values), key=lambda transfer: -transfer.id)
 
     async def find(self, account_id: AccountId, transfer_id: int) -> Transfer | None:
-        key = keys.transfers(account_id)
-        value = await self._timelines[key].execute("HGET", key, transfer_id)
+        value = await self._timelines.execute("HGET", keys.transfers(account_id), transfer_id)
         return None if value is None else decode_transfer(value)
 
     async def save(self, account_id: AccountId, transfer: Transfer, *, is_new: bool = False) -> bool:
         """Store a transfer. Return False if it was deleted meanwhile, or if a new one would be one too many."""
         key = keys.transfers(account_id)
         args = [transfer.id, encode_transfer(transfer), TRANSFERS_CAP, "new" if is_new else ""]
-        (answer,) = await self._timelines.write(key, SAVE_TRANSFER.command([key], args))
-        return bool(answer > 0)
+        return bool(await self._timelines.write_script(SAVE_TRANSFER, [key], args) > 0)
 
     async def delete(self, account_id: AccountId, transfer_id: int) -> None:
-        key = keys.transfers(account_id)
-        await self._timelines.write(key, ("HDEL", key, transfer_id))
+        await self._timelines.write_one("HDEL", keys.transfers(account_id), transfer_id)
 
     async def replace(self, account_id: AccountId, transfer: Transfer, changed: Transfer) -> bool:
         """Replace a transfer. Return False if it was changed meanwhile."""
         key = keys.transfers(account_id)
         args = [transfer.id, encode_transfer(transfer), encode_transfer(changed)]
-        (answer,) = await self._timelines.write(key, REPLACE_TRANSFER.command([key], args))
-        return bool(answer)
+        return bool(await self._timelines.write_script(REPLACE_TRANSFER, [key], args))
 
     # Posts of an import
 
@@ -63,7 +58,7 @@ class Transfers:
     async def count_imported(self, account_id: AccountId, transfer_id: int) -> Counter[str]:
         """Return the number of recorded `posts`, `likes` and `bookmarks`, each counted once."""
         key = keys.imported_posts(account_id, transfer_id)
-        pages = await self._timelines[key].execute("LRANGE", key, 0, -1)  # at most IMPORT_ROWS_CAP of each
+        pages = await self._timelines.execute("LRANGE", key, 0, -1)  # at most IMPORT_ROWS_CAP of each
         kinds = {LIKE: "likes", BOOKMARK: "bookmarks"}
         return Counter(
             kinds.get(entry[:DIGEST_BYTES].hex(), "posts") for entry in {e for p in pages for e in _split(p)}
@@ -71,17 +66,14 @@ class Transfers:
 
     async def last_imported(self, account_id: AccountId, transfer_id: int) -> list[ImportedPost]:
         """Return the recorded posts of the last page, or an empty list if there is none."""
-        key = keys.imported_posts(account_id, transfer_id)
-        page = await self._timelines[key].execute("LINDEX", key, -1)
+        page = await self._timelines.execute("LINDEX", keys.imported_posts(account_id, transfer_id), -1)
         return list(map(_parse_imported, _split(page or b"")))
 
     async def drop_last_imported(self, account_id: AccountId, transfer_id: int) -> None:
-        key = keys.imported_posts(account_id, transfer_id)
-        await self._timelines.write(key, ("RPOP", key))
+        await self._timelines.write_one("RPOP", keys.imported_posts(account_id, transfer_id))
 
     async def forget_imported(self, account_id: AccountId, transfer_id: int) -> None:
-        key = keys.imported_posts(account_id, transfer_id)
-        await self._timelines.write(key, ("UNLINK", key))
+        await self._timelines.write_one("UNLINK", keys.imported_posts(account_id, transfer_id))
 
 
 def _split(page: bytes) -> list[bytes]:

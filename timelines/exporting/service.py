@@ -1,6 +1,5 @@
 """Exports of accounts: requests, jobs, downloads, and the deletion of old files."""
 
-import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from timelines.exporting.transfer import (
     encode_job,
 )
 from timelines.media.service import MediaService
-from timelines.media.storage import MediaFiles, list_files
+from timelines.media.storage import MediaFiles
 
 EXPORTS_PER_DAY = 10
 SWEEP_INTERVAL_S = 300.0
@@ -104,7 +103,7 @@ class ExportService:
     async def find_orphans(self) -> list[str]:
         """Return the names of the stored files that belong to no transfer, or to one that is over."""
         now_ms, orphans = self.clock.now_ms(), []
-        for name in await asyncio.to_thread(lambda: list(list_files(f"{FOLDER}/"))):
+        for name in await self.files.list_names(f"{FOLDER}/"):
             match = FILE_NAME.fullmatch(name.removeprefix(f"{FOLDER}/"))
             owner_id = AccountId(int(match[1])) if match else AccountId(0)
             transfer = await self.transfers.find(owner_id, int(match[2])) if match else None
@@ -143,7 +142,7 @@ class ExportService:
                 current = structs.replace(current, done=done, total=total, changed_ms=now_ms)
                 await self.transfers.save(account_id, current)
 
-        with self.files.new_file() as file:
+        async with self.files.new_file() as file:
             await ArchiveWriter(self.sources, account, export, store_progress).write(file)
             size_bytes = file.measure()
             await self.files.save(export.file_name(account_id), file)

@@ -1,12 +1,13 @@
 """The type `Transfer`, an export of an account or an import into it, and the jobs of the queue `archives`."""
 
 import re
+from collections.abc import Callable
 from typing import Final, Literal
 
 import msgspec
 
 from socialsite.ids import AccountId
-from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy, make_job_decoder
 from socialsite.store import Store
 
 TRANSFERS_CAP: Final = 20
@@ -86,7 +87,7 @@ class TransferJob(msgspec.Struct, frozen=True, tag="transfer"):
 
 
 encode_job = msgspec.msgpack.Encoder().encode
-decode_job = msgspec.msgpack.Decoder(TransferJob).decode
+decode_job: Callable[[bytes], TransferJob] = make_job_decoder(TransferJob)
 
 
 class ArchiveQueue(JobQueue):

@@ -10,7 +10,7 @@ from accounts.security.events import SecurityEvents
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, require_viewer_id
-from socialsite.web.responses import done, format_iso_time, respond
+from socialsite.web.responses import done, format_iso_time, respond, select_fields
 from timelines.exporting.service import ExportService
 from timelines.exporting.transfer import Transfer
 from timelines.pages.presenters import Json
@@ -60,15 +60,7 @@ def percent_of(transfer: Transfer) -> int | None:
 
 def transfer_json(transfer: Transfer) -> Json:
     """Return an export or import. `total` is 0 while it is not known."""
-    return {
-        "id": str(transfer.id),
-        "state": transfer.state,
-        "done": transfer.done,
-        "total": transfer.total,
-        "size": transfer.size_bytes,
-        "changed_at": format_iso_time(transfer.changed_ms),
-        "expires_at": format_iso_time(transfer.expires_ms),
-    }
+    return select_fields(transfer, "id state done total changed_at expires_at", size=transfer.size_bytes)
 
 
 async def _newest(request: SiteRequest) -> Transfer | None:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from html.parser import HTMLParser
 from io import SEEK_END, TextIOWrapper
-from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from timelines.exporting.repository import BOOKMARK, LIKE
@@ -60,12 +59,12 @@ class MarkedPost(NamedTuple):
 
 @dataclass(slots=True)
 class AccountArchive:
-    """An open archive. `handle` is the account that gets the posts; by default the one that the archive names.
+    """An archive in an open file. `handle` is the account that gets the posts; by default the one it names.
 
     With the `base_url` of this site, boosts of its posts are no lines, but among the marked posts.
     """
 
-    file: Path | IO[bytes]
+    file: IO[bytes]
     handle: str = ""
     base_url: str = ""
     _zip: zipfile.ZipFile = field(init=False)
@@ -164,10 +163,8 @@ def _readable() -> Iterator[None]:
         raise ArchiveUnreadable("unreadable", str(error)) from error
 
 
-def open_zip(file: Path | IO[bytes]) -> zipfile.ZipFile:
+def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
     """Open a zip file whose list of members is small enough. Raises ArchiveUnreadable, BadZipFile."""
-    if isinstance(file, Path):
-        file = file.open("rb")
     file.seek(max(0, file.seek(0, SEEK_END) - END_MAX_BYTES))
     end = file.read(END_MAX_BYTES)
     ends = [end[at + 8 : at + 20] for at in _positions(end, END_OF_ZIP)]
@@ -227,13 +224,13 @@ def offset_lines(
         if number <= offset:
             continue
         try:
-            row = parse(item)
+            row = json.dumps({"author": handle, **parse(item)}).encode()
         except LineRefused as refused:
             tally.refuse(number, refused.reason)
-        except (KeyError, TypeError, ValueError, AttributeError, StopIteration):
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration, RecursionError):
             tally.refuse(number, "fields")
         else:
-            yield number, json.dumps({"author": handle, **row}).encode()
+            yield number, row
 
 
 def _parse_activity(item: Json) -> Json:

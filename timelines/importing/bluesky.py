@@ -62,7 +62,7 @@ class BlueskyArchive:
             for path, record in self._walk():
                 if path.startswith((POSTS, BOOSTS)) and record in self._blocks:
                     yield path, self._blocks[record]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ArchiveUnreadable("unreadable") from error
 
     def _walk(self) -> Iterator[tuple[str, bytes]]:

@@ -83,7 +83,7 @@ class GraphImport:
 
     def _edges(self, file: LineFile, options: GraphOptions, tally: Tally) -> Iterator[Edge]:
         """Yield the follows of the file, at most `following_cap` for each follower."""
-        following: Counter[str] = Counter()
+        following: dict[str, int] = {}
         for number, line in file.lines(tally):
             try:
                 edges = parse_follows(line, options)
@@ -92,12 +92,14 @@ class GraphImport:
                 continue
             if not edges:
                 tally.counts["self_loop"] += 1
-            for follower, followed in edges:
-                if following[follower] >= self.following_cap:
+            for edge in edges:
+                follower = edge[0]
+                count = following.get(follower, 0)
+                if count >= self.following_cap:
                     tally.refuse(number, "following_cap")
                     continue
-                following[follower] += 1
-                yield follower, followed
+                following[follower] = count + 1
+                yield edge
 
     async def _create_accounts(self, batch: list[Edge], owners: dict[str, AccountId], now_ms: int) -> None:
         unknown = set(chain.from_iterable(batch)) - owners.keys()

@@ -114,8 +114,8 @@ class GraphRanks:
         key, rest = keys.imported_graph_ranks(), iter(followers)
         while batch := list(islice(rest, COMMANDS_PER_ROUND)):
             pairs = [part for account_id, count in batch for part in (count, account_id)]
-            await self._place[key].execute("ZADD", key, *pairs)
-        await self._place[key].execute("ZREMRANGEBYRANK", key, 0, -GRAPH_RANKS_CAP - 1)
+            await self._place.execute("ZADD", key, *pairs)
+        await self._place.execute("ZREMRANGEBYRANK", key, 0, -GRAPH_RANKS_CAP - 1)
 
     async def most_followed(self, limit: int) -> list[int]:
         """Return account ids; the account with most followers comes first."""
@@ -123,7 +123,7 @@ class GraphRanks:
         account_ids: list[int] = []
         while len(account_ids) < limit:
             last = min(limit, len(account_ids) + 1000) - 1
-            reply = await self._place[key].execute("ZREVRANGE", key, len(account_ids), last)
+            reply = await self._place.execute("ZREVRANGE", key, len(account_ids), last)
             if not reply:
                 break
             account_ids += map(int, reply)

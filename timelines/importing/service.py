@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import IO, Any, Literal, Protocol
 
-import msgspec
 import structlog
 from django.core.files.base import File
 from msgspec import structs
@@ -19,7 +18,6 @@ from msgspec import structs
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller, newcomer_caller
-from socialsite.recipes.job_queue import PermanentFailure
 from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, ImportUnderWay, PostNotFound, TransferNotFound
@@ -136,10 +134,7 @@ class ImportService:
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Continue one transfer. Return the job that continues it further. Raises PermanentFailure."""
-        try:
-            job = decode_job(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise PermanentFailure(f"not a job of this release: {error}") from error
+        job = decode_job(payload)
         transfer = await self.transfers.find(job.account_id, job.transfer_id)
         if transfer is None or not transfer.is_active:  # deleted, or finished by an earlier try
             return ()

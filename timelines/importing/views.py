@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from typing import cast, get_args
 
 from django.conf import settings
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
-from socialsite.web.responses import done, page_response, respond
+from socialsite.errors import ApiError
+from socialsite.web.middleware.errors import get_error_status, shows_errors
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id
+from socialsite.web.responses import done, respond
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.errors import ImportInvalid, ImportUnderWay, TransfersCapReached
 from timelines.exporting.transfer import ImportContent, Transfer
@@ -20,7 +22,6 @@ from timelines.importing.service import WITH_UNDO, ImportService
 from timelines.pages.presenters import Json
 
 IMPORT_URL = "/accounts/import/"
-IMPORT_TEMPLATE = "accounts/import.html"
 UPLOAD_DEADLINE_S = 120.0
 """The time in which a large file is parsed and stored, after it was received."""
 CONTENT_LABELS: Mapping[ImportContent, Promise] = {
@@ -59,32 +60,28 @@ async def check_upload(request: SiteRequest) -> None:
     require_viewer_id(request)
 
 
-async def index(request: SiteRequest) -> HttpResponseBase:
+async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     imports = await request.services[ImportService].all(require_viewer_id(request))
     return respond(
         request,
-        IMPORT_TEMPLATE,
-        page=lambda: _context(request, imports),
+        "accounts/import.html",
+        page=lambda: _context(request, imports, error),
         data=lambda: {"imports": [import_json(each) for each in imports]},
+        status=get_error_status(error),
     )
 
 
 @accepts_files(settings.IMPORT_MAX_BYTES, check_upload, deadline_s=UPLOAD_DEADLINE_S)
+@shows_errors(index, ImportInvalid, ImportUnderWay, TransfersCapReached)
 async def upload(request: SiteRequest) -> HttpResponseBase:
     """Store a file, and start its preview."""
     me, service = require_viewer_id(request), request.services[ImportService]
     content, files = get_form_data(request).get("content", "posts"), get_files(request, "file")
-    try:
-        if len(files) != 1 or content not in get_args(ImportContent):
-            raise ImportInvalid
-        transfer = await service.upload(
-            me, files[0], cast(ImportContent, content), settings.SITE_URL, get_language() or "en", request.caller
-        )
-    except (ImportInvalid, ImportUnderWay, TransfersCapReached) as error:
-        if wants_json(request):
-            raise
-        context = _context(request, await service.all(me)) | {"error": error.message, "content": content}
-        return page_response(request, IMPORT_TEMPLATE, context, get_error_status(error))
+    if len(files) != 1 or content not in get_args(ImportContent):
+        raise ImportInvalid
+    transfer = await service.upload(
+        me, files[0], cast(ImportContent, content), settings.SITE_URL, get_language() or "en", request.caller
+    )
     return done(request, import_json(transfer), default=IMPORT_URL, status=202)
 
 
@@ -108,10 +105,12 @@ def import_json(transfer: Transfer) -> Json:
     return {**transfer_json(transfer), **more, "counts": transfer.counts, "refused": transfer.refused}
 
 
-def _context(request: SiteRequest, imports: list[Transfer]) -> dict[str, object]:
+def _context(request: SiteRequest, imports: list[Transfer], error: ApiError | None) -> dict[str, object]:
     now_ms = request.services.clock.now_ms()
     return {
         "contents": CONTENT_LABELS.items(),
+        "content": get_form_data(request).get("content", ""),
+        "error": error.message if error else "",
         "is_active": any(each.is_active and not each.is_stalled(now_ms) for each in imports),
         "imports": [
             {

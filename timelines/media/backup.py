@@ -1,5 +1,6 @@
 """The files of pictures that a backup needs: a list beside the backup, and a check before the restore."""
 
+import asyncio
 import os
 import re
 from dataclasses import dataclass, field
@@ -47,7 +48,8 @@ async def list_needed_files(backup: Path, files: MediaFiles) -> tuple[Path, Need
     """Write the list beside a backup. Return its path, and what it contains. Raises OSError."""
     path = backup.with_name(f"{backup.name}.pictures")
     new_path = path.with_name(f"{path.name}.part")
-    with os.fdopen(os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as listing:
+    descriptor = await asyncio.to_thread(os.open, new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as listing:
         needed = await check_needed_files(backup, files, listing)
-    new_path.replace(path)
+    await asyncio.to_thread(new_path.replace, path)
     return path, needed

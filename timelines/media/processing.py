@@ -5,9 +5,9 @@ job may be repeated, and a killed child is started again by the queue.
 """
 
 import asyncio
-import contextlib
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from socialsite.ids import AccountId
-from socialsite.recipes.job_queue import JobQueue, PermanentFailure
+from socialsite.recipes.job_queue import JobQueue, PermanentFailure, make_job_decoder
 from socialsite.store import Store
 from timelines.media.media import CONTENT_TYPES, Media, MediaSize, media_file, parse_name, upload_file
 from timelines.media.repository import MediaRows
@@ -65,7 +65,7 @@ class MediaQueue(JobQueue):
 
 
 encode_job = msgspec.msgpack.Encoder().encode
-decode_job: Callable[[bytes], EncodePicture] = msgspec.msgpack.Decoder(EncodePicture).decode
+decode_job: Callable[[bytes], EncodePicture] = make_job_decoder(EncodePicture)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -77,10 +77,7 @@ class MediaProcessing:
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Encode one upload and store the result. Raises PermanentFailure if the payload is not a job."""
-        try:
-            job = decode_job(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise PermanentFailure(f"not a job of this release: {error}") from error
+        job = decode_job(payload)
         await self._perform(job)
         return ()
 
@@ -106,14 +103,15 @@ class MediaProcessing:
             source = await self.files.open(upload_file(row.name))
         except FileNotFoundError:
             return await self._refuse(row, "unreadable")
-        with source, self.files.new_file() as full, self.files.new_file() as small:
-            result = await run_encoder(open_descriptor(source), full, small, row, job)
-            if result.refusal:
-                return await self._refuse(row, result.refusal)
-            sizes: dict[MediaSize, TemporaryMedia] = {"full": full, "small": small}
-            for size, content in sizes.items():
-                await self.files.save(media_file(row.name, size, result.extension), content)
-            size_bytes = full.measure() + small.measure()
+        with source:
+            async with self.files.new_file() as full, self.files.new_file() as small:
+                result = await run_encoder(await asyncio.to_thread(open_descriptor, source), full, small, row, job)
+                if result.refusal:
+                    return await self._refuse(row, result.refusal)
+                sizes: dict[MediaSize, TemporaryMedia] = {"full": full, "small": small}
+                for size, content in sizes.items():
+                    await self.files.save(media_file(row.name, size, result.extension), content)
+                size_bytes = full.measure() + small.measure()
         fields = msgspec.structs.asdict(result)
         del fields["refusal"]
         await self.rows.count(row.owner, row.id, size_bytes)
@@ -139,23 +137,28 @@ async def run_encoder(
     """Run the child process on an open file. Raises EncoderKilled."""
     crop = ",".join(map(str, job.crop)) if job.crop else ""
     outputs = [full.descriptor, small.descriptor]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "timelines.media.encoder", row.kind, *map(str, outputs), crop,
-        stdin=source, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        pass_fds=outputs, cwd=PROJECT_DIRECTORY, env={"PATH": os.defpath},
-    )  # fmt: skip
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
+            [sys.executable, "-m", "timelines.media.encoder", row.kind, *map(str, outputs), crop],
+            stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            pass_fds=outputs, cwd=PROJECT_DIRECTORY, env={"PATH": os.defpath},
+        )  # fmt: skip
+
+    # asyncio's own function would start the child on the thread of the loop.
+    starting = asyncio.get_running_loop().run_in_executor(None, start)
     try:
         async with asyncio.timeout(ENCODER_TIMEOUT_S):
+            process = await asyncio.shield(starting)
             assert process.stdout is not None
-            output = await process.stdout.read(RESULT_MAX_BYTES)
-            status = await process.wait()
+            output = await asyncio.to_thread(process.stdout.read, RESULT_MAX_BYTES)
+            status = await asyncio.to_thread(process.wait)
     except TimeoutError:
         return EncoderResult(refusal="too_slow")
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        process = await starting  # even if cancelled, because the caller then closes the files of the child
+        process.kill()
+        await asyncio.to_thread(process.communicate)
     return parse_result(status, output, row.name)
 
 

@@ -35,9 +35,7 @@ class MediaRows:
 
     async def add(self, row: Media) -> bool:
         """Store a new row. Return False if a row with this id exists."""
-        key = keys.media(row.id)
-        (is_new,) = await self._posts.write(key, UPDATE.command([key], [-1, *_flatten(asdict(row))]))
-        return bool(is_new)
+        return bool(await self._posts.write_script(UPDATE, [keys.media(row.id)], [-1, *_flatten(asdict(row))]))
 
     async def find(self, media_id: int) -> Media | None:
         return (await self.find_many([media_id]))[0]
@@ -51,12 +49,10 @@ class MediaRows:
         """Change fields if the `expected` fields have their values. Return False if they differ or there is no row."""
         key = keys.media(media_id)
         args = [len(expected), *_flatten(expected), *_flatten(changed)]
-        (updated,) = await self._posts.write(key, UPDATE.command([key], args))
-        return bool(updated)
+        return bool(await self._posts.write_script(UPDATE, [key], args))
 
     async def remove(self, media_id: int) -> None:
-        key = keys.media(media_id)
-        await self._posts.write(key, ("DEL", key))
+        await self._posts.write_one("DEL", keys.media(media_id))
 
     # Bytes
 
@@ -78,22 +74,21 @@ class MediaRows:
         """Return the bytes of the pictures of the account, and of the whole site."""
         key, site = keys.media_of_account(owner_id), keys.media_total()
         account_bytes, site_bytes = (
-            await self._timelines[key].execute("HGET", key, "total"),
-            await self._posts[site].execute("HGET", site, "total"),
+            await self._timelines.execute("HGET", key, "total"),
+            await self._posts.execute("HGET", site, "total"),
         )
         return int(account_bytes or 0), int(site_bytes or 0)
 
     async def ids_of_account(self, owner_id: AccountId, limit: int) -> list[int]:
         """Return the ids of at most `limit` pictures of the account."""
-        key = keys.media_of_account(owner_id)
-        fields = await self._timelines[key].execute("HKEYS", key)  # at most MEDIA_PER_ACCOUNT
+        fields = await self._timelines.execute("HKEYS", keys.media_of_account(owner_id))  # at most MEDIA_PER_ACCOUNT
         return [int(field) for field in fields if field.isdigit()][:limit]
 
     async def forget_account(self, owner_id: AccountId) -> None:
         """Delete the counters of an account without pictures."""
         key, site = keys.media_of_account(owner_id), keys.media_total()
-        await self._posts.write(site, ("HDEL", site, owner_id))
-        await self._timelines.write(key, ("DEL", key))
+        await self._posts.write_one("HDEL", site, owner_id)
+        await self._timelines.write_one("DEL", key)
 
     # Checks
 
@@ -102,39 +97,35 @@ class MediaRows:
         key = keys.media_checks()
         scores = [part for name in names for part in (at_ms, name)]
         if scores:
-            await self._posts.write(key, ("ZADD", key, "LT" if earlier else "GT", *scores))
+            await self._posts.write_one("ZADD", key, "LT" if earlier else "GT", *scores)
 
     async def due_checks(self, now_ms: int, limit: int) -> list[str]:
         """Return the names of pictures to check, the oldest first."""
-        key = keys.media_checks()
-        names = await self._posts[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
+        names = await self._posts.execute("ZRANGE", keys.media_checks(), "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
         return [name.decode() for name in names]
 
     async def find_check(self, name: str) -> int:
         """Return the time of the check of a picture, or 0 if there is none."""
-        key = keys.media_checks()
-        return int(float(await self._posts[key].execute("ZSCORE", key, name) or 0))
+        return int(float(await self._posts.execute("ZSCORE", keys.media_checks(), name) or 0))
 
     async def complete_check(self, name: str) -> None:
-        key = keys.media_checks()
-        await self._posts.write(key, ("ZREM", key, name))
+        await self._posts.write_one("ZREM", keys.media_checks(), name)
 
     # The folder
 
     async def agree_on_folder(self, folder_id: str) -> str:
         """Return the id of the folder that the site uses. If none is stored, store `folder_id`."""
         key = keys.media_folder()
-        (is_new,) = await self._posts.write(key, ("HSETNX", key, "id", folder_id))
-        return folder_id if is_new else str((await self._posts[key].execute("HGET", key, "id")).decode())
+        is_new = await self._posts.write_one("HSETNX", key, "id", folder_id)
+        return folder_id if is_new else str((await self._posts.execute("HGET", key, "id")).decode())
 
     async def find_folder_id(self) -> str | None:
-        key = keys.media_folder()
-        folder_id = await self._posts[key].execute("HGET", key, "id")
+        folder_id = await self._posts.execute("HGET", keys.media_folder(), "id")
         return None if folder_id is None else str(folder_id.decode())
 
     async def store_folder_use(self, use: FolderUse) -> None:
         key = keys.media_folder()
-        await self._posts.write(key, ("HSET", key, "bytes", use.size_bytes, "files", use.files, "ms", use.at_ms))
+        await self._posts.write_one("HSET", key, "bytes", use.size_bytes, "files", use.files, "ms", use.at_ms)
 
     async def read_site_use(self) -> tuple[int, FolderUse | None]:
         """Return the counted bytes of the site, and the last measurement or None."""

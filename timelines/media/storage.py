@@ -1,6 +1,6 @@
 """The files of pictures, through Django's Storage API: a folder, or S3-compatible storage (STORAGES["default"]).
 
-All calls of a storage block, so they run in threads.
+Calls of a storage and of the file system block, so they run in threads.
 """
 
 import asyncio
@@ -60,8 +60,17 @@ class MediaFiles:
         """The folder of the files, or None if another storage has them."""
         return Path(default_storage.path("")) if isinstance(default_storage, FileSystemStorage) else None
 
-    def new_file(self) -> TemporaryMedia:
-        """Return an empty file on the file system of the folder."""
+    @contextlib.asynccontextmanager
+    async def new_file(self) -> AsyncIterator[TemporaryMedia]:
+        """Create an empty file on the file system of the folder, and close it at the end."""
+        creating = asyncio.get_running_loop().run_in_executor(None, self._create_file)
+        try:
+            yield await asyncio.shield(creating)
+        finally:
+            file = await creating  # even if cancelled
+            await asyncio.to_thread(file.close)
+
+    def _create_file(self) -> TemporaryMedia:
         folder = self.folder
         if folder is None:
             return TemporaryMedia(None)
@@ -107,6 +116,10 @@ class MediaFiles:
                 yield chunk
         finally:
             await asyncio.to_thread(file.close)
+
+    async def list_names(self, folder: str = "") -> list[str]:
+        """Return the names of all files below a folder of the storage."""
+        return await asyncio.to_thread(lambda: list(list_files(folder)))
 
     async def delete(self, names: Iterable[str]) -> None:
         """Delete the files that exist. Raises OSError."""

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 
 import msgspec
 
 from socialsite.clock import DAY_MS
-from socialsite.ids import PostId
+from socialsite.ids import PostId, TimeSource, ms_from_id
 from socialsite.store import EncodedPipeline, PreparedCommand, Read, Reply, Store, prepare_command
 from timelines import keys
 from timelines.previews.preview import LinkPreview, digest_of
 
-PREVIEW_TTL_MS, FAILURE_TTL_MS = 30 * DAY_MS, 3_600_000
+PREVIEW_TTL_MS, FAILURE_TTL_MS, REPEATED_FAILURE_TTL_MS = 30 * DAY_MS, 3_600_000, DAY_MS
+EXPIRED_AGE_MS = DAY_MS
+"""The age of a post from which an absent preview has expired. The worker has not fetched that of a newer post yet."""
+EXPIRED_CAP, NOTED_CAP = 1_000, 10_000
 _decoder = msgspec.msgpack.Decoder(LinkPreview)
 
 
@@ -22,30 +25,62 @@ class PreviewRepository:
 
     async def find(self, url: str) -> LinkPreview | None:
         """Return the preview of a link, or a failure, or None if the link was not fetched lately."""
-        key = keys.preview(digest_of(url))
-        return _parse(await self._posts[key].execute("GET", key), url)
+        return _parse(await self._posts.execute("GET", keys.preview(digest_of(url))), url)
 
-    async def save(self, preview: LinkPreview) -> None:
+    async def save(self, preview: LinkPreview, failure_ttl_ms: int = FAILURE_TTL_MS) -> None:
         key = keys.preview(digest_of(preview.url))
-        ttl_ms = PREVIEW_TTL_MS if preview.title else FAILURE_TTL_MS
-        await self._posts.write(key, ("SET", key, msgspec.msgpack.encode(preview), "PX", ttl_ms))
+        ttl_ms = PREVIEW_TTL_MS if preview.title else failure_ttl_ms
+        await self._posts.write_one("SET", key, msgspec.msgpack.encode(preview), "PX", ttl_ms)
 
     async def hide(self, post_id: PostId, url: str) -> None:
         """Record that the post does not show the preview of this link. The deletion of the post deletes the record."""
-        key = keys.hidden_preview(post_id)
-        await self._posts.write(key, ("SET", key, digest_of(url)))
+        await self._posts.write_one("SET", keys.hidden_preview(post_id), digest_of(url))
 
 
-def read_previews(links: Mapping[PostId, str]) -> Read[dict[PostId, LinkPreview]]:
-    """Read the previews of the posts (post -> link). A post without one, or whose author removed it, is left out."""
+class ExpiredPreviews:
+    """The links of older posts whose previews readers of this process missed, each with a post. Once a day for a link.
+
+    Each process queues them every few seconds (socialsite/startup.py).
+    """
+
+    def __init__(self, clock: TimeSource) -> None:
+        self._clock = clock
+        self._links: dict[str, PostId] = {}
+        self._noted: set[str] = set()
+        self._noted_day = 0
+
+    def note(self, post_id: PostId, url: str) -> None:
+        now_ms = self._clock.now_ms()
+        if self._noted_day != now_ms // DAY_MS or len(self._noted) >= NOTED_CAP:
+            self._noted, self._noted_day = set(), now_ms // DAY_MS
+        is_new = url not in self._noted and len(self._links) < EXPIRED_CAP
+        if is_new and ms_from_id(post_id) <= now_ms - EXPIRED_AGE_MS:
+            self._noted.add(url)
+            self._links[url] = post_id
+
+    def take(self, limit: int) -> list[tuple[str, PostId]]:
+        """Return and remove the first links, each with a post."""
+        taken = list(islice(self._links.items(), limit))
+        for url, _post_id in taken:
+            del self._links[url]
+        return taken
+
+
+def read_previews(links: Mapping[PostId, str], expired: ExpiredPreviews) -> Read[dict[PostId, LinkPreview]]:
+    """Read the previews of the posts (post -> link). A post without one, or whose author removed it, is left out.
+
+    Links without a preview are noted in `expired`.
+    """
 
     def parse(replies: Sequence[Reply]) -> dict[PostId, LinkPreview]:
         previews: dict[PostId, LinkPreview] = {}
-        if not any(replies):
-            return previews
         for (post_id, url), value, hidden in zip(links.items(), replies[::2], replies[1::2], strict=True):
-            preview = _parse(value, url)
-            if preview is not None and preview.title and hidden != digest_of(url).encode():
+            preview = _parse(value, url) if value else None
+            if hidden and hidden == digest_of(url).encode():
+                continue
+            if preview is None:
+                expired.note(post_id, url)
+            elif preview.title:
                 previews[post_id] = preview
         return previews
 

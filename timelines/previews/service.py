@@ -12,7 +12,7 @@ from msgspec import structs
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse
-from socialsite.recipes.job_queue import JobQueue, PermanentFailure
+from socialsite.recipes.job_queue import JobQueue, make_job_decoder
 from socialsite.store import Store
 from timelines.errors import PostNotFound
 from timelines.media.media import UPLOAD_TYPES
@@ -20,13 +20,21 @@ from timelines.media.service import MediaService
 from timelines.posts.post import MediaAttachment, Post
 from timelines.posts.repository import PostRepository
 from timelines.previews.preview import LinkPreview, link_of, parse_page
-from timelines.previews.repository import PreviewRepository
+from timelines.previews.repository import (
+    FAILURE_TTL_MS,
+    REPEATED_FAILURE_TTL_MS,
+    ExpiredPreviews,
+    PreviewRepository,
+)
 
 QUEUE_NAME = "previews"
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
 PAGE_MAX_BYTES, PICTURE_MAX_BYTES = 512 * 1024, 4 * 1024 * 1024
 RENEW_AFTER_MS = DAY_MS
 """A link that is published again after this time is fetched again."""
+RENEWALS_PER_ROUND = 20
+RENEWAL_SENDER = AccountId(0)
+"""Renewals are fetched in turns with the links of authors."""
 log = structlog.stdlib.get_logger("timelines.previews")
 
 
@@ -36,10 +44,12 @@ class FetchPreview(msgspec.Struct, frozen=True, tag="preview"):
     url: str
     account_id: AccountId
     post_id: PostId = PostId(0)  # 0 in jobs of earlier releases
+    is_renewal: bool = False
+    """True if a reader missed the preview of an older post."""
 
 
 encode_job = msgspec.msgpack.Encoder().encode
-_decoder = msgspec.msgpack.Decoder(FetchPreview)
+decode_job: Callable[[bytes], FetchPreview] = make_job_decoder(FetchPreview)
 
 
 class PreviewQueue(JobQueue):
@@ -52,6 +62,7 @@ class PreviewQueue(JobQueue):
 @dataclass(kw_only=True, slots=True)
 class PreviewService:
     previews: PreviewRepository
+    expired_previews: ExpiredPreviews
     preview_queue: PreviewQueue
     posts: PostRepository
     media: MediaService
@@ -71,25 +82,28 @@ class PreviewService:
         """Queue the link of the newest version of an edited post."""
         await self.request(versions[-1])
 
+    async def request_renewals(self) -> None:
+        """Queue links of older posts whose previews readers missed."""
+        for url, post_id in self.expired_previews.take(RENEWALS_PER_ROUND):
+            job = FetchPreview(url, RENEWAL_SENDER, post_id, is_renewal=True)
+            await self.preview_queue.add(encode_job(job), sender=RENEWAL_SENDER)
+
     async def _is_fresh(self, url: str) -> bool:
         preview = await self.previews.find(url)
         return preview is not None and preview.fetched_ms > self.clock.now_ms() - RENEW_AFTER_MS
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Fetch a link and show its preview in open pages, too. Raises PermanentFailure if this is not a job."""
-        try:
-            job = _decoder.decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise PermanentFailure(f"not a job of this release: {error}") from error
+        job = decode_job(payload)
         if not self.link_previews:
             return ()
-        await self._renew(job.url)
+        await self._renew(job.url, REPEATED_FAILURE_TTL_MS if job.is_renewal else FAILURE_TTL_MS)
         preview = await self.previews.find(job.url)
         if job.post_id and preview is not None and preview.title:
             await self.announce_post(job.post_id)
         return ()
 
-    async def _renew(self, url: str) -> None:
+    async def _renew(self, url: str, failure_ttl_ms: int) -> None:
         """Fetch a link and store its preview, unless it was fetched lately. A failure keeps the former preview."""
         if not await self._is_fresh(url):
             former = await self.previews.find(url)
@@ -99,7 +113,7 @@ class PreviewService:
                 return
             if preview.title and picture_url:
                 preview = structs.replace(preview, picture=await self._fetch_picture(picture_url))
-            await self.previews.save(preview)
+            await self.previews.save(preview, failure_ttl_ms)
             if former is not None and (picture := former.picture) is not None:
                 await self.media.discard_preview(picture.id, f"{picture.id}-{picture.secret}")
 

@@ -17,7 +17,7 @@ from timelines.drafts.draft import Draft
 from timelines.errors import TransferNotFound
 from timelines.exporting.activities import EVERYBODY
 from timelines.media.media import media_file
-from timelines.media.storage import list_files
+from timelines.media.storage import MediaFiles
 from timelines.posts.post import FOLLOWERS, UNLISTED, Poll, PostDetails
 
 HOSTILE = "<script>alert(1)</script> </title> \"' & #tag @bob https://example.org/"
@@ -27,8 +27,8 @@ def rows(archive: bytes, name: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(read_text(archive, name))))
 
 
-def archived_files() -> list[str]:
-    return [name for name in list_files() if name.startswith("archives/")]
+async def archived_files() -> list[str]:
+    return [name for name in await MediaFiles().list_names() if name.startswith("archives/")]
 
 
 async def test_an_archive_contains_all_posts_with_their_versions_and_audiences(
@@ -73,6 +73,7 @@ async def test_an_archive_contains_pictures_lists_and_private_things(
     await services.blocks_and_mutes.hide_boosts(account_id=alice.id, other_id=carol.id, now_ms=services.clock.now_ms())
     await alice.mutes(carol)
     await alice.blocks(dora)
+    await services.blocks_and_mutes.set_note(account_id=alice.id, other_id=bob.id, note="=met in Rome")
     await alice.makes_list(bob, title="=Friends")
     await services.filters.add(account_id=alice.id, phrase="snow")
     await services.drafts.save(alice.id, Draft(0, (("text", "not finished"),)))
@@ -93,6 +94,7 @@ async def test_an_archive_contains_pictures_lists_and_private_things(
         ["carol@site.example", "false", "false", ""],
     ]
     assert rows(archive, "muted_accounts.csv")[1:] == [["carol@site.example", "true"]]
+    assert rows(archive, "account_notes.csv")[1:] == [["bob@site.example", "=met in Rome"]]
     assert rows(archive, "blocked_accounts.csv") == [["dora@site.example"]]
     assert rows(archive, "lists.csv") == [["=Friends", "bob@site.example"]]
     url = f"{BASE_URL}/@bob/{theirs.id}/"
@@ -133,9 +135,9 @@ async def test_an_export_is_repeated_and_made_once(services: Services, world: Wo
     await services.exports.run(alice.id, export)
     assert read_export(alice.id, await services.exports.find(alice.id, export.id, "export")) == first
     assert await perform_transfers(services) == 1
-    assert len(archived_files()) == 1
+    assert len(await archived_files()) == 1
     await export_account(services, alice.id)
-    assert len(archived_files()) == 1, "a new export replaces the last one"
+    assert len(await archived_files()) == 1, "a new export replaces the last one"
     with pytest.raises(TransferNotFound):
         await services.exports.find(alice.id, export.id, "export")
 
@@ -148,11 +150,11 @@ async def test_an_old_export_and_that_of_a_deleted_account_are_swept(services: S
     with pytest.raises(TransferNotFound):
         await services.exports.find(alice.id, export.id, "export")
     await services.exports.sweep()
-    assert len(archived_files()) == 2
+    assert len(await archived_files()) == 2
     await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
-    assert len(archived_files()) == 1
+    assert len(await archived_files()) == 1
     services.exports.clock = type("Later", (), {"now_ms": staticmethod(lambda: export.expires_ms)})()
     assert await services.exports.all(bob.id, "export") == []
     await services.exports.sweep()
-    assert archived_files() == []
+    assert await archived_files() == []

@@ -18,7 +18,7 @@ from tests.support.pictures import picture
 from timelines.importing.account_archive import EVERYBODY, AccountArchive
 from timelines.importing.lines import Tally
 from timelines.importing.posts import PostsOptions
-from timelines.media.storage import list_files
+from timelines.media.storage import MediaFiles
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED
 
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"
@@ -26,7 +26,8 @@ HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"
 
 async def import_archive(services: Services, path: Path, handle: str = "") -> Tally:
     tally = Tally()
-    await services.posts_import.run(AccountArchive(path, handle), PostsOptions(RULES), tally, NOW_MS)
+    with path.open("rb") as file:
+        await services.posts_import.run(AccountArchive(file, handle), PostsOptions(RULES), tally, NOW_MS)
     return tally
 
 
@@ -87,11 +88,11 @@ async def test_an_archive_of_mastodon_keeps_pictures_audiences_and_warnings(serv
         None, f"{first.extra.media[0].id}-{first.extra.media[0].secret}", "full", "jpg"
     )
     assert served.is_public
-    files = sorted(list_files())
+    files = sorted(await MediaFiles().list_names())
     assert len(files) == 6
     again = await import_archive(services, path)
     assert (again.counts["standing"], again.counts["pictures"]) == (4, 0)
-    assert sorted(list_files()) == files
+    assert sorted(await MediaFiles().list_names()) == files
     assert await services.media.check_due() == 0
 
 
@@ -112,7 +113,7 @@ async def test_a_refused_picture_is_reported_and_its_post_is_imported(services: 
     }  # fmt: skip
     (post,) = await read_profile_posts(services, "anna")
     assert (post.text, post.extra.media) == ("A note", ())
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
 
 
 async def test_a_full_account_imports_posts_without_pictures(redis_url, tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ async def test_a_full_account_imports_posts_without_pictures(redis_url, tmp_path
         assert len(posts) == 4
         assert tally.counts["pictures"] + tally.refused["picture_quota"] == 4
         assert tally.refused["picture_quota"] > 0
-        assert sum(default_storage.size(name) for name in list_files()) <= 2_000
+        assert sum(default_storage.size(name) for name in await MediaFiles().list_names()) <= 2_000
 
 
 async def test_an_archive_of_x_keeps_pictures_and_expands_urls(services: Services, tmp_path: Path) -> None:
@@ -164,9 +165,9 @@ async def test_an_interrupted_import_uploads_no_picture_twice(services: Services
         patch.setattr(type(services.posts_import), "_place", raise_interrupt)
         with pytest.raises(ConnectionAbortedError):
             await import_archive(services, path)
-    files = sorted(list_files())
+    files = sorted(await MediaFiles().list_names())
     tally = await import_archive(services, path)
-    assert sorted(list_files()) == files
+    assert sorted(await MediaFiles().list_names()) == files
     (post,) = await read_profile_posts(services, "anna")
     assert len(post.extra.media) == 1
     assert tally.counts["pictures"] == 0
@@ -179,5 +180,5 @@ async def raise_interrupt(*_: object) -> None:
 def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("holiday.jpg", b"")
-    with pytest.raises(OSError, match=r"outbox\.json"):
-        AccountArchive(tmp_path / "a.zip")
+    with (tmp_path / "a.zip").open("rb") as file, pytest.raises(OSError, match=r"outbox\.json"):
+        AccountArchive(file)

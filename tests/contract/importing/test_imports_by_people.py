@@ -1,23 +1,17 @@
 """A person imports an archive: preview, import, repetition, undoing, and the round trip of an export."""
 
-import base64
-import hashlib
 import json
-import stat
-import struct
 import zipfile
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
-import libipld
 import pytest
 
 from accounts.domain import DELETED
 from socialsite.container import Services
 from tests.contract.importing.test_import_archives import attachment, note
 from tests.contract.media.test_media import publish, upload
-from tests.support.corpora import corpus_json, corpus_path
+from tests.support.corpora import corpus_path
 from tests.support.importing import read_profile_posts
 from tests.support.pictures import picture
 from tests.support.reacting import PersonReactions
@@ -31,10 +25,7 @@ from tests.support.transferring import (
 )
 from tests.support.world import World
 from timelines.errors import ImportUnderWay, TransferNotFound
-from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
-from timelines.importing.lines import Tally
-from timelines.importing.service import open_archive
-from timelines.media.storage import list_files
+from timelines.media.storage import MediaFiles
 from timelines.posts.post import FOLLOWERS, UNLISTED, Poll, PostDetails
 from timelines.reactions.repository import ReactionKind
 
@@ -48,8 +39,8 @@ def mastodon(*notes: dict[str, Any], files: dict[str, bytes] | None = None, **op
     return content.getvalue()
 
 
-def pictures() -> list[str]:
-    return [name for name in list_files() if not name.startswith("archives/")]
+async def pictures() -> list[str]:
+    return [name for name in await MediaFiles().list_names() if not name.startswith("archives/")]
 
 
 async def test_a_preview_shows_numbers_and_writes_nothing(services: Services, world: World) -> None:
@@ -61,9 +52,9 @@ async def test_a_preview_shows_numbers_and_writes_nothing(services: Services, wo
     preview = await start_import(services, alice.id, file)
     assert (preview.state, preview.counts, preview.refused) == ("ready", {"posts": 2, "pictures": 1}, {"boost": 1})
     assert await alice.profile_ids() == []
-    assert pictures() == []
+    assert await pictures() == []
     await services.imports.discard(alice.id, preview.id)
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
     with pytest.raises(TransferNotFound):
         await services.imports.confirm(alice.id, preview.id)
 
@@ -94,11 +85,11 @@ async def test_an_import_is_undone_whole_and_can_be_repeated(services: Services,
         files={"a.jpg": picture()},
     )  # fmt: skip
     done = await import_file(services, alice.id, file)
-    assert len(pictures()) == 2
+    assert len(await pictures()) == 2
     undone = await undo_import(services, alice.id, done)
     assert undone.state == "undone"
     await services.media.check_due()
-    assert pictures() == []
+    assert await pictures() == []
     assert await alice.profile_ids() == [own.id]
     assert (await import_file(services, alice.id, file)).counts["posts"] == 2
 
@@ -241,7 +232,7 @@ async def test_a_deleted_account_leaves_no_transfer(services: Services, world: W
     await world.deliver_all()
     account = await services.accounts.get(alice.id)
     assert account.state == DELETED
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
     assert await services.repositories.transfers.all(alice.id) == []
     assert await perform_transfers(services) == 0
 
@@ -254,74 +245,6 @@ async def test_a_real_export_of_mastodon_is_imported_by_a_person(services: Servi
 
 
 # Bluesky
-
-
-def car(records: dict[str, dict[str, Any]]) -> bytes:
-    """Return a repository whose tree has two nodes."""
-    blocks: list[bytes] = []
-
-    def varint(number: int) -> bytes:
-        return bytes([number]) if number < 128 else bytes([number % 128 | 128]) + varint(number // 128)
-
-    def add(value: object) -> bytes:
-        content = libipld.encode_dag_cbor(value)
-        cid = b"\x01\x71\x12\x20" + hashlib.sha256(content).digest()
-        blocks.append(varint(len(cid) + len(content)) + cid + content)
-        return cid
-
-    first, *others = sorted(records)
-    entries, before = [], b""
-    for path in others:
-        key = path.encode()
-        shared = next((n for n in range(len(key)) if before[n : n + 1] != key[n : n + 1]), len(key))
-        entries.append({"p": shared, "k": key[shared:], "v": add(records[path]), "t": None})
-        before = key
-    left = add({"l": None, "e": [{"p": 0, "k": first.encode(), "v": add(records[first]), "t": None}]})
-    root = add({"did": "did:plc:abc", "version": 3, "data": add({"l": left, "e": entries})})
-    header = libipld.encode_dag_cbor({"roots": [root], "version": 1})
-    return varint(len(header)) + header + b"".join(blocks)
-
-
-async def test_a_repository_of_bluesky_keeps_threads_links_and_languages(services: Services, world: World) -> None:
-    alice = await world.person("alice")
-    link = {
-        "index": {"byteStart": 5, "byteEnd": 15},
-        "features": [{"$type": "app.bsky.richtext.facet#link", "uri": "https://example.org/whole"}],
-    }
-    content = car({
-        "app.bsky.actor.profile/self": {"displayName": "Alice"},
-        "app.bsky.feed.post/3aaa": {
-            "text": "Tö: example…", "createdAt": "2024-05-01T10:00:00.000Z", "langs": ["en"], "facets": [link],
-        },
-        "app.bsky.feed.post/3bbb": {
-            "text": "An answer", "createdAt": "2024-05-01T10:01:00.000Z",
-            "reply": {"parent": {"uri": "at://did:plc:abc/app.bsky.feed.post/3aaa", "cid": ""}},
-            "embed": {"images": [{"alt": "A cat"}]},
-        },
-        "app.bsky.feed.repost/3ccc": {"createdAt": "2024-05-01T10:02:00.000Z"},
-        "app.bsky.graph.follow/3ddd": {"subject": "did:plc:x"},
-    })  # fmt: skip
-    done = await import_file(services, alice.id, content)
-    assert (done.counts["posts"], done.refused) == (2, {"boost": 1, "picture_missing": 1})
-    first, second = await read_profile_posts(services, "alice")
-    assert (first.text, first.extra.language) == ("Tö: https://example.org/whole", "en")
-    assert (second.in_reply_to, second.text) == (first.id, "An answer")
-
-
-@pytest.mark.parametrize(
-    "case", corpus_json("archives/bluesky/car-file-fixtures.json"), ids=lambda case: case["root"][-4:]
-)
-def test_a_car_file_without_a_repository_is_refused(case: dict[str, str]) -> None:
-    content = base64.b64decode(case["car"] + "==")
-    with pytest.raises(ArchiveUnreadable):
-        list(open_archive(BytesIO(content), "alice").lines(Tally()))
-
-
-@pytest.mark.parametrize("cut", [1, 20, 60, 200, -1])
-def test_a_cut_repository_of_bluesky_is_refused(cut: int) -> None:
-    content = car({f"app.bsky.feed.post/3{n}": {"text": "x", "createdAt": "2024-05-01T10:00:00Z"} for n in range(9)})
-    with pytest.raises(ArchiveUnreadable):
-        list(open_archive(BytesIO(content[:cut]), "alice").lines(Tally()))
 
 
 # Lists of accounts
@@ -369,86 +292,3 @@ async def test_the_csv_files_of_an_export_are_imported(services: Services, world
 async def test_a_file_that_is_no_list_is_refused(content: bytes, services: Services, world: World) -> None:
     alice = await world.person("alice")
     assert (await start_import(services, alice.id, content, "blocked")).state == "failed"
-
-
-# Hostile archives
-
-
-def read(content: bytes) -> tuple[list[tuple[int, bytes]], Tally]:
-    tally = Tally()
-    return list(open_archive(BytesIO(content), "alice").lines(tally)), tally
-
-
-def with_directory_of(count: int) -> bytes:
-    """Return a small file that says that it has so many members."""
-    content = bytearray(mastodon(note(1)))
-    at = content.rindex(b"PK\5\6")
-    content[at + 12 : at + 16] = struct.pack("<I", count * 46)
-    return bytes(content)
-
-
-def encrypted() -> bytes:
-    content = bytearray(mastodon(note(1)))
-    content[6] |= 1
-    content[content.index(b"PK\1\2") + 8] |= 1
-    return bytes(content)
-
-
-def link() -> bytes:
-    content = BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        info = zipfile.ZipInfo("outbox.json")
-        info.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(info, "/etc/passwd")
-    return content.getvalue()
-
-
-def bomb() -> bytes:
-    return mastodon(note(1, "x" * 40_000_000), compression=zipfile.ZIP_DEFLATED)
-
-
-def deep() -> bytes:
-    content = BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr("outbox.json", '{"orderedItems": [' + "[" * 100_000)
-    return content.getvalue()
-
-
-HOSTILE = {
-    "no zip": b"PK", "empty": b"", "a picture": picture(), "nested": mastodon()[:-1], "encrypted": encrypted(),
-    "link": link(), "bomb": bomb(), "deep": deep(), "long list": with_directory_of(2_000_000),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-async def test_a_hostile_archive_fails_and_leaves_nothing(name: str, services: Services, world: World) -> None:
-    alice = await world.person("alice")
-    preview = await start_import(services, alice.id, HOSTILE[name] or b" ")
-    assert preview.state == "failed"
-    assert list(list_files()) == []
-
-
-def test_an_archive_with_many_members_and_paths_reads_its_outbox_only(tmp_path: Path) -> None:
-    content = BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr("../../outside/outbox.json", json.dumps({"orderedItems": [note(1), "text", {"type": 7}]}))
-        archive.writestr("nested.zip", mastodon(note(9)))
-        for number in range(65_000):
-            archive.writestr(f"../{number}", b"")
-    rows, tally = read(content.getvalue())
-    assert ([number for number, _ in rows], tally.refused) == ([1], {"fields": 2})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_picture_that_is_a_bomb_is_not_read() -> None:
-    file = mastodon(files={"a.jpg": b"\0" * 40_000_000}, compression=zipfile.ZIP_DEFLATED)
-    with pytest.raises(ArchiveUnreadable):
-        AccountArchive(BytesIO(file)).read_picture("a.jpg")
-
-
-def test_an_outbox_is_read_in_parts_of_any_size() -> None:
-    notes = [note(1, "x" * size) for size in (0, 1, 65_500, 65_536, 200_000, 3)]
-    rows, _ = read(mastodon(*notes))
-    assert [len(json.loads(row)["text"]) for _, row in rows] == [0, 1, 65_500, 65_536, 200_000, 3]
-    rows, _ = read(mastodon())
-    assert rows == []

@@ -1,8 +1,10 @@
 """The life of a picture: quotas, checks, deletion and audit."""
 
+import asyncio
 import os
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,6 +21,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.settings_parsers import build_media_storage
 from socialsite.startup import open_services
 from tests.support.pictures import animation, encode_all, picture, uploaded
+from tests.support.waiting import eventually
 from tests.support.world import Person, World
 from timelines.audit import Audit
 from timelines.errors import MediaInvalid, MediaQuotaReached, PostInvalid
@@ -27,7 +30,7 @@ from timelines.jobs import encode_job as encode_post_job
 from timelines.media.media import UNATTACHED_MS, Media, media_file, upload_file
 from timelines.media.processing import EncodePicture, EncoderKilled, encode_job, parse_result
 from timelines.media.service import RETRY_CHECK_MS
-from timelines.media.storage import FOLDER_ID_FILE, list_files
+from timelines.media.storage import FOLDER_ID_FILE, INCOMING, MediaFiles
 from timelines.posts.post import PostDetails, encode_post
 from timelines.publishing.edits import next_version
 
@@ -60,9 +63,9 @@ async def test_an_upload_that_nothing_uses_is_deleted_after_a_day(services, worl
     alice = await world.person("alice")
     await upload(services, alice)
     assert await check_later(services, UNATTACHED_MS // 2) == 0
-    assert len(list(list_files())) == 2
+    assert len(await MediaFiles().list_names()) == 2
     assert await check_later(services) == 1
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
     assert await services.repositories.media_rows.read_totals(alice.id) == (0, 0)
 
 
@@ -70,24 +73,24 @@ async def test_a_picture_of_a_post_stays_and_is_deleted_with_it(services, world:
     alice = await world.person("alice")
     post = await publish(services, alice, await upload(services, alice))
     assert await check_later(services) == 0
-    assert len(list(list_files())) == 2
+    assert len(await MediaFiles().list_names()) == 2
     await alice.deletes(post)
     assert await services.media.check_due() == 1
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
 
 
 async def test_the_bytes_are_those_of_the_files(services, world: World):
     alice, bob = await world.people("alice", "bob")
     for owner in (alice, alice, bob):
         await upload(services, owner)
-    size = sum(default_storage.size(name) for name in list_files())
+    size = sum(default_storage.size(name) for name in await MediaFiles().list_names())
     rows = services.repositories.media_rows
     assert (await rows.read_totals(alice.id))[1] == size
     assert (await rows.read_totals(alice.id))[0] + (await rows.read_totals(bob.id))[0] == size
     await services.media.measure()
     total, use = await rows.read_site_use()
     assert total == size
-    assert use.files == len(list(list_files())) + 1  # with the id of the folder
+    assert use.files == len(await MediaFiles().list_names()) + 1  # with the id of the folder
     assert use.size_bytes >= size
 
 
@@ -116,7 +119,7 @@ async def test_a_deleted_account_leaves_no_picture(services, world: World):
     await upload(services, alice)
     await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
     assert await services.repositories.media_rows.read_site_use() == (0, None)
 
 
@@ -129,7 +132,7 @@ async def test_an_avatar_in_use_stays(services, world: World):
     await services.accounts.set_picture(account_id=alice.id, kind="avatar", name="")
     await services.media.release_name(avatar.name)
     assert await services.media.check_due() == 1
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
 
 
 async def test_a_deletion_that_fails_is_repeated(services, world: World, monkeypatch):
@@ -139,9 +142,9 @@ async def test_a_deletion_that_fails_is_repeated(services, world: World, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(default_storage, "delete", raise_disk_error)
         assert await services.media.check_due() == 0
-    assert len(list(list_files())) == 2
+    assert len(await MediaFiles().list_names()) == 2
     assert await services.media.check_due() == 1
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
 
 
 async def test_a_check_before_the_deletion_of_the_post_is_repeated(services, world: World):
@@ -151,7 +154,7 @@ async def test_a_check_before_the_deletion_of_the_post_is_repeated(services, wor
     assert await services.media.check_due() == 0  # a worker checks while the request has not deleted the post yet
     assert await services.repositories.posts.delete(post.id, alice.id)
     assert await services.media.check_due() == 1
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
 
 
 def raise_disk_error(name: str) -> None:
@@ -198,9 +201,31 @@ async def test_a_killed_encoder_is_started_again_and_a_crashed_one_refuses(servi
     assert await encode_all(services) == 1
     with pytest.raises(MediaInvalid):
         await services.media.find_own(alice.id, row.id)
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
     assert (await services.repositories.media_rows.read_totals(alice.id))[0] == 0
     assert await check_later(services) == 1
+
+
+@pytest.mark.parametrize("moment", ["files", "child"])
+async def test_a_cancelled_job_leaves_no_child_process_and_no_file(services, world: World, moment: str):
+    alice = await world.person("alice")
+    row = await services.media.upload(owner_id=alice.id, content=uploaded(animation(60, (600, 400)), "a.gif"))
+    incoming = Path(settings.MEDIA_ROOT) / INCOMING
+    (upload,) = incoming.iterdir()
+    job = asyncio.create_task(services.media_processing.handle(encode_job(EncodePicture(row.name))))
+    await eventually(lambda: running_encoders() if moment == "child" else len(list(incoming.iterdir())) == 3)
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert running_encoders() == []
+    assert list(incoming.iterdir()) == [upload]
+    assert await encode_all(services) == 1
+
+
+def running_encoders() -> list[str]:
+    """Return the ids of the child processes of this process that encode."""
+    command = ["pgrep", "-P", str(os.getpid()), "-f", "timelines.media.encoder"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
 
 
 async def test_a_job_of_a_deleted_picture_leaves_no_file(services, world: World):
@@ -209,7 +234,7 @@ async def test_a_job_of_a_deleted_picture_leaves_no_file(services, world: World)
     await services.media.delete(owner_id=alice.id, media_id=row.id)
     assert await encode_all(services) == 1
     await services.media_processing.handle(encode_job(EncodePicture(row.name)))
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
 
 
 async def test_the_audit_finds_and_repairs_what_does_not_agree(services, world: World):
@@ -277,12 +302,12 @@ async def test_the_pictures_of_every_version_stay_and_are_deleted_with_the_post(
     post = await edited(services, alice, await publish(services, alice, first), second)
     post = await edited(services, alice, post)
     assert await check_later(services) == 0
-    assert len(list(list_files())) == 4
+    assert len(await MediaFiles().list_names()) == 4
     report = await Audit(services.audit_context, second_check_after_s=0).run()
     assert report.damage + report.leftovers == {}
     await alice.deletes(post)
     assert await services.media.check_due() == 2
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []
 
 
 async def test_a_picture_of_an_edit_that_was_never_written_is_deleted(services, world: World):
@@ -292,7 +317,7 @@ async def test_a_picture_of_an_edit_that_was_never_written_is_deleted(services, 
     await services.media.attach(structs.replace(post, details=PostDetails(media=(row.attachment,))))
     assert await check_later(services) == 0  # the edit may be under way
     assert await check_later(services, DAY_LATER + RETRY_CHECK_MS) == 1
-    assert len(list(list_files())) == 2
+    assert len(await MediaFiles().list_names()) == 2
 
 
 async def test_an_edit_that_is_written_after_the_check_of_its_picture_keeps_it(services, world: World):
@@ -303,7 +328,7 @@ async def test_an_edit_that_is_written_after_the_check_of_its_picture_keeps_it(s
     assert await check_later(services) == 0
     await edited(services, alice, post, row)
     assert await check_later(services, DAY_LATER + RETRY_CHECK_MS) == 0
-    assert len(list(list_files())) == 4
+    assert len(await MediaFiles().list_names()) == 4
 
 
 async def test_a_worker_finishes_an_edit_with_a_new_picture(services, world: World):

@@ -7,7 +7,7 @@ from moto import mock_aws
 
 from socialsite.settings_parsers import build_media_storage
 from tests.contract.media.test_media import publish, upload
-from timelines.media.storage import list_files
+from timelines.media.storage import MediaFiles
 
 BUCKET = "pictures"
 
@@ -28,8 +28,9 @@ async def test_pictures_are_stored_served_and_deleted_in_a_bucket(bucket, servic
     alice = await world.person("alice")
     row = await upload(services, alice)
     assert row.state == "ready"
-    assert [name.rpartition("/")[2].partition(".")[2] for name in sorted(list_files())] == ["full.jpg", "small.jpg"]
-    size = sum(default_storage.size(name) for name in list_files())
+    names = await MediaFiles().list_names()
+    assert [name.rpartition("/")[2].partition(".")[2] for name in sorted(names)] == ["full.jpg", "small.jpg"]
+    size = sum(map(default_storage.size, names))
     assert row.size_bytes == size
     post = await publish(services, alice, row)
     served = await services.media.find_file(None, row.name, "full", "jpg")
@@ -39,4 +40,4 @@ async def test_pictures_are_stored_served_and_deleted_in_a_bucket(bucket, servic
     assert (await services.repositories.media_rows.read_site_use()) == (size, None)
     await alice.deletes(post)
     assert await services.media.check_due() == 1
-    assert list(list_files()) == []
+    assert await MediaFiles().list_names() == []

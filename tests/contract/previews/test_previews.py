@@ -12,6 +12,7 @@ from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.outgoing.requests import OutgoingClient
+from tests.support.api import ApiSite
 from tests.support.noticing import ThreePeople
 from tests.support.pictures import picture
 from tests.support.remote_server import RemoteServer, redirect_to, remote_server, respond
@@ -22,6 +23,7 @@ from timelines.errors import PostNotFound
 from timelines.media.media import PREVIEW_PICTURE_TTL_MS, UNATTACHED_MS
 from timelines.pages.presenters import entry_html, post_json
 from timelines.posts.post import Post
+from timelines.previews import repository
 from timelines.previews.preview import LinkPreview, digest_of, find_link, parse_page
 from timelines.previews.service import RENEW_AFTER_MS
 
@@ -195,6 +197,36 @@ async def test_an_edit_renews_the_title_of_a_link_after_a_day_and_after_its_prev
     assert await scene.card(post) == "Next month"
 
 
+async def test_a_preview_that_has_expired_is_fetched_again_when_its_post_is_read(
+    scene: PreviewScene, three: ThreePeople, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, _, _ = three
+    services, url, dead = scene.services, f"{scene.site.origin}/", f"{scene.site.origin}/dead"
+    post, removed = await alice.publishes(url), await alice.publishes(f"{scene.site.origin}/removed")
+    scene.site.answers["/dead"] = respond("", status="404 Not Found")
+    failed = await alice.publishes(dead)
+    await scene.deliver()
+    await services.previews.remove(alice.id, removed.id)
+    for link in (url, dead, f"{scene.site.origin}/removed"):
+        await services.store.node(keys.preview(digest_of(link))).execute("DEL", keys.preview(digest_of(link)))
+    assert await scene.card(post) is None
+    await services.previews.request_renewals()
+    assert await scene.deliver() == 0, "the worker fetches the link of a new post without a reader"
+
+    monkeypatch.setattr(repository, "EXPIRED_AGE_MS", 0)
+    for _ in range(3):
+        for each in (post, failed, removed):
+            assert await scene.card(each) is None
+        await services.previews.request_renewals()
+    assert await scene.deliver() == 2, "one request for each link that is shown"
+    assert await scene.card(post) == 'A "title"'
+    key = keys.preview(digest_of(dead))
+    assert await services.store.node(key).execute("PTTL", key) > DAY_MS / 2
+    assert await scene.card(failed) is None
+    await services.previews.request_renewals()
+    assert await scene.deliver() == 0
+
+
 async def test_previews_cost_no_round_trip_once_the_posts_are_known(scene: PreviewScene, three: ThreePeople) -> None:
     alice, _, _ = three
     linking = await alice.publishes(f"{scene.site.origin}/")
@@ -243,7 +275,7 @@ async def test_the_picture_of_a_link_is_stored_and_deleted_by_the_site(scene: Pr
     assert attachment is not None
     url = f"/media/{attachment.id}-{attachment.secret}/small.{attachment.extension}"
     assert f'<img src="{url}" alt=""' in entry_html(entry, "en")
-    card = bytes(await status_json(services, "https://own.example", entry))
+    card = bytes(await status_json(ApiSite(services, "https://own.example"), entry))
     assert f'"image":"https://own.example{url.replace("small", "full")}"'.encode() in card
     name = f"{attachment.id}-{attachment.secret}"
     assert (await media.find_file(None, name, "small", attachment.extension)).is_public

@@ -1,0 +1,103 @@
+"""Files that are no archives, or that were made to harm, fail and leave nothing."""
+
+import json
+import stat
+import struct
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from socialsite.container import Services
+from tests.contract.importing.test_import_archives import note
+from tests.contract.importing.test_imports_by_people import mastodon
+from tests.support.pictures import picture
+from tests.support.transferring import (
+    start_import,
+)
+from tests.support.world import World
+from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
+from timelines.importing.lines import Tally
+from timelines.importing.service import open_archive
+from timelines.media.storage import MediaFiles
+
+
+def read(content: bytes) -> tuple[list[tuple[int, bytes]], Tally]:
+    tally = Tally()
+    return list(open_archive(BytesIO(content), "alice").lines(tally)), tally
+
+
+def with_directory_of(count: int) -> bytes:
+    """Return a small file that says that it has so many members."""
+    content = bytearray(mastodon(note(1)))
+    at = content.rindex(b"PK\5\6")
+    content[at + 12 : at + 16] = struct.pack("<I", count * 46)
+    return bytes(content)
+
+
+def encrypted() -> bytes:
+    content = bytearray(mastodon(note(1)))
+    content[6] |= 1
+    content[content.index(b"PK\1\2") + 8] |= 1
+    return bytes(content)
+
+
+def link() -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        info = zipfile.ZipInfo("outbox.json")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(info, "/etc/passwd")
+    return content.getvalue()
+
+
+def bomb() -> bytes:
+    return mastodon(note(1, "x" * 40_000_000), compression=zipfile.ZIP_DEFLATED)
+
+
+def deep() -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("outbox.json", '{"orderedItems": [' + "[" * 100_000)
+    return content.getvalue()
+
+
+HOSTILE = {
+    "no zip": b"PK", "empty": b"", "a picture": picture(), "nested": mastodon()[:-1], "encrypted": encrypted(),
+    "link": link(), "bomb": bomb(), "deep": deep(), "long list": with_directory_of(2_000_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_archive_fails_and_leaves_nothing(name: str, services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    preview = await start_import(services, alice.id, HOSTILE[name] or b" ")
+    assert preview.state == "failed"
+    assert await MediaFiles().list_names() == []
+
+
+def test_an_archive_with_many_members_and_paths_reads_its_outbox_only(tmp_path: Path) -> None:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("../../outside/outbox.json", json.dumps({"orderedItems": [note(1), "text", {"type": 7}]}))
+        archive.writestr("nested.zip", mastodon(note(9)))
+        for number in range(65_000):
+            archive.writestr(f"../{number}", b"")
+    rows, tally = read(content.getvalue())
+    assert ([number for number, _ in rows], tally.refused) == ([1], {"fields": 2})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_that_is_a_bomb_is_not_read() -> None:
+    file = mastodon(files={"a.jpg": b"\0" * 40_000_000}, compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(ArchiveUnreadable):
+        AccountArchive(BytesIO(file)).read_picture("a.jpg")
+
+
+def test_an_outbox_is_read_in_parts_of_any_size() -> None:
+    notes = [note(1, "x" * size) for size in (0, 1, 65_500, 65_536, 200_000, 3)]
+    rows, _ = read(mastodon(*notes))
+    assert [len(json.loads(row)["text"]) for _, row in rows] == [0, 1, 65_500, 65_536, 200_000, 3]
+    rows, _ = read(mastodon())
+    assert rows == []
