@@ -168,6 +168,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "libraries": {"staff": "socialsite.admin.labels"},
         },
     }
 ]
@@ -184,7 +185,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 4
 AUTH_USER_MODEL = "accounts.Account"
 AUTHENTICATION_BACKENDS = ["accounts.backends.HandleBackend"]
 SESSION_ENGINE = "accounts.sessions.service"
-MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+MESSAGE_STORAGE = "socialsite.web.messages.LazyCookieStorage"
 LOGIN_URL = "/accounts/login/"
 CONFIRM_URL = "/accounts/confirm/"  # asks for the password or a second factor again
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"

@@ -5,7 +5,6 @@ from django.urls import include, path
 from accounts.oauth import views as oauth
 from accounts.sessions import views as sessions
 from socialsite.admin.views import site_pages
-from socialsite.admin.views.about import about
 from socialsite.admin.views.site import accent, serve_logo
 from socialsite.web import views
 from socialsite.web.display import display
@@ -23,7 +22,7 @@ urlpatterns = [
     path("oauth/revoke", oauth.revoke, name="revoke"),
     path(".well-known/oauth-authorization-server", oauth.server_metadata, name="oauth-metadata"),
     path("ops/", include("socialsite.admin.urls")),
-    path("about/", dispatch_by_method(GET=about), name="about"),
+    path("about/", dispatch_by_method(GET=site_pages.about), name="about"),
     path("rules/", dispatch_by_method(GET=site_pages.rules), name="rules"),
     path("privacy/", dispatch_by_method(GET=site_pages.privacy), name="privacy"),
     path("terms/", dispatch_by_method(GET=site_pages.terms), name="terms"),

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from socialsite.errors import Invalid
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data
-from socialsite.web.responses import THEMES, done, respond
+from socialsite.web.responses import THEMES, done, respond, set_own_cookie
 
 DISPLAY_PATH = "/display/"
 COOKIE_MAX_AGE_S = 365 * 86_400
@@ -32,8 +32,7 @@ async def choose(request: SiteRequest) -> HttpResponse:
     for name, value in chosen.items():
         cookie = _cookie_names()[name]
         if value:
-            is_secure = settings.SESSION_COOKIE_SECURE
-            response.set_cookie(cookie, value, COOKIE_MAX_AGE_S, secure=is_secure, httponly=True, samesite="Lax")
+            set_own_cookie(response, cookie, value, COOKIE_MAX_AGE_S)
         else:
             response.delete_cookie(cookie)
     return response

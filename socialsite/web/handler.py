@@ -20,10 +20,11 @@ from django.core import signals
 from django.core.cache import close_caches
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.base import reset_urlconf
 from django.db import close_old_connections, reset_queries
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import set_script_prefix, set_urlconf
+from django.urls import ResolverMatch, URLResolver, get_resolver, set_script_prefix
 
 from socialsite.web.asgi_types import Message, Receive, Scope, Send
 from socialsite.web.daphne.flow_control import abort_stalled_reader
@@ -39,15 +40,19 @@ REQUEST_DEADLINE_S = 6.0
 DISCONNECT_WATCH_DELAY_S = 0.2
 """Time after which the handler watches for a disconnect of the client."""
 
+CACHED_PATHS, CACHED_PATH_MAX_LENGTH = 1_024, 100
+"""The number of paths whose views are cached, and their length: Django tries the patterns of all URLs in turn."""
+
 MiddlewareChain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
 def disconnect_database_receivers() -> None:
-    """Disconnect Django's receivers for SQL and cache connections, because the site does not need them."""
+    """Disconnect Django's receivers for SQL, caches and the URLs of a request, because the site does not need them."""
     signals.request_started.disconnect(reset_queries)
     signals.request_started.disconnect(close_old_connections)
     signals.request_finished.disconnect(close_old_connections)
     signals.request_finished.disconnect(close_caches)
+    signals.request_finished.disconnect(reset_urlconf)
 
 
 class AsyncHandler(ASGIHandler):
@@ -120,7 +125,8 @@ class AsyncHandler(ASGIHandler):
             is_endless = isinstance(response, EventStreamResponse)
             await super().send_response(response, abort_stalled_reader(send) if is_endless else send)
             return
-        headers = [(encode_header_name(name), value.encode("latin1")) for name, value in response.items()]
+        stored = response.headers._store.values()  # `items()` would look up each header twice
+        headers = [(encode_header_name(name), value.encode("latin1")) for name, value in stored]
         for cookie in response.cookies.values():
             headers.append((b"Set-Cookie", cookie.output(header="").encode("ascii").strip()))
         start = {"type": "http.response.start", "status": response.status_code, "headers": headers}
@@ -129,11 +135,16 @@ class AsyncHandler(ASGIHandler):
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """Return the response as Django does, but without Django's log call in a thread. The site logs it itself."""
-        set_urlconf(settings.ROOT_URLCONF)
         chain: MiddlewareChain = self._middleware_chain  # type: ignore[attr-defined]
         response = await chain(request)
         response._resource_closers.append(request.close)  # type: ignore[attr-defined]
         return response
+
+    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
+        """Return the view as Django does. Raises Resolver404. The site has one URLconf, so paths are cached."""
+        find_view = _find_view if len(request.path_info) <= CACHED_PATH_MAX_LENGTH else _find_view.__wrapped__
+        request.resolver_match = find_view(get_resolver(), request.path_info)
+        return request.resolver_match
 
     async def _get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """Call the view and its middleware. Errors with a known status become responses."""
@@ -173,6 +184,11 @@ def drop_response_body(send: Send) -> Send:
             await send({"type": "http.response.body", "body": b""})
 
     return send_head
+
+
+@lru_cache(maxsize=CACHED_PATHS)
+def _find_view(resolver: URLResolver, path: str) -> ResolverMatch:
+    return resolver.resolve(path)
 
 
 def _render_response(response: Any) -> HttpResponseBase:

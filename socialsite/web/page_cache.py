@@ -7,6 +7,7 @@ placeholders and joined with the values of each request. A page is not cached if
 plain, or if its template applies a filter to a placeholder.
 """
 
+import html
 import re
 import secrets
 from collections import OrderedDict
@@ -27,17 +28,17 @@ PLAIN_BASE_TYPES = (str, int, type(None))
 PLAIN_TYPES = frozenset((*PLAIN_BASE_TYPES, bool, SafeString))
 
 
-class RenderedBytes(bytes):
-    """Encoded HTML, which is inserted into pages without being encoded again."""
+class RenderedParts(tuple[bytes, ...]):
+    """Pieces of encoded HTML, which are inserted into pages without being encoded or joined before."""
 
     __slots__ = ()
 
     def __html__(self) -> SafeString:
-        return SafeString(self.decode())
+        return SafeString(b"".join(self).decode())
 
 
 Context = Mapping[str, Any]
-PlaceholderValue = str | RenderedBytes
+PlaceholderValue = str | RenderedParts
 PlaceholderValues = dict[str, PlaceholderValue]
 CacheKey = tuple[str, str | None, Hashable]
 CACHE_MISS: list[Any] = []
@@ -82,7 +83,15 @@ class PageCache:
         parts = self._get_parts(key, context) if key else None
         if parts is None:
             return loader.get_template(template).render(_with_values(context)).encode()
-        return b"".join([part if type(part) is bytes else _encode_value(values[part]) for part in parts])
+        pieces: list[bytes] = []
+        for part in parts:
+            if type(part) is bytes:
+                pieces.append(part)
+            elif isinstance(value := values[part], RenderedParts):
+                pieces += value
+            else:
+                pieces.append(_encode_text(value))
+        return b"".join(pieces)
 
     def _get_parts(self, key: CacheKey, context: Context) -> list[Any] | None:
         """Return alternating bytes and placeholder names, or None if a placeholder has a filter."""
@@ -99,12 +108,13 @@ class PageCache:
         return parts
 
 
-def _encode_value(value: PlaceholderValue) -> bytes:
-    return value if isinstance(value, bytes) else conditional_escape(value).encode()
+def _encode_text(value: str) -> bytes:
+    """Escape as Django's `conditional_escape` does, without its steps for lazy texts."""
+    return (html.escape(value) if type(value) is str else conditional_escape(value)).encode()
 
 
-def _split(html: str) -> list[Any] | None:
-    parts = _MARK_PATTERN.split(html)
+def _split(page: str) -> list[Any] | None:
+    parts = _MARK_PATTERN.split(page)
     if any(_MARK_SECRET in part for part in parts):
         return None
     return [part if at % 2 else part.encode() for at, part in enumerate(parts)]
@@ -157,7 +167,7 @@ def _with_values(context: Context) -> dict[str, Any]:
 
 def _unwrap_value(value: object) -> object:
     if isinstance(value, Placeholder):
-        return value.value.__html__() if isinstance(value.value, RenderedBytes) else value.value
+        return value.value.__html__() if isinstance(value.value, RenderedParts) else value.value
     return _with_values(value) if isinstance(value, dict) else value
 
 

@@ -5,8 +5,8 @@ characters and keeps NUL. Here a body that is not UTF-8, or that contains NUL or
 JSON is decoded directly into a flat dict, so nested values are refused early.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import lru_cache, wraps
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache, wraps
 from http import HTTPStatus
 from itertools import chain
 from typing import Any, Concatenate, ParamSpec, Protocol
@@ -72,28 +72,19 @@ class FormFields(dict[str, str]):
 class Viewer(Protocol):
     """The attributes of the signed-in account (accounts.models.Account) that pages and limits use."""
 
-    @property
-    def id(self) -> int: ...
-    @property
-    def handle(self) -> str: ...
-    @property
-    def display_name(self) -> str: ...
-    @property
-    def created_ms(self) -> int: ...
-    @property
-    def is_staff(self) -> bool: ...
-    @property
-    def is_private(self) -> bool: ...
-    @property
-    def role(self) -> str: ...
-    @property
-    def silenced_until_ms(self) -> int: ...
-    @property
-    def avatar(self) -> str: ...
+    id: int
+    handle: str
+    display_name: str
+    created_ms: int
+    is_staff: bool
+    is_private: bool
+    role: str
+    silenced_until_ms: int
+    avatar: str
+    has_sanctions: bool
+
     @property
     def opens_warnings(self) -> bool: ...
-    @property
-    def has_sanctions(self) -> bool: ...
 
 
 class Badge(Protocol):
@@ -137,8 +128,8 @@ class SiteRequest(ASGIRequest):
     """The function of settings.SIDE_PANEL. It is not set while the store cannot be opened."""
     deadline: float
     """The time limit of the request, by the event loop's clock."""
-    queue_counts: Mapping[str, int] | None = None
-    """What waits for staff, by the name of the page. It is set only for pages of /ops/."""
+    staff_menu: Sequence[Mapping[str, object]] = ()
+    """The groups of the menu of /ops/ (socialsite/admin/menu.py). It is set only for pages of /ops/."""
     pending_body: "Any" = None
     """The body with files that is not read yet (socialsite/web/uploads.py)."""
     _form: FormFields | None
@@ -159,11 +150,24 @@ class SiteRequest(ASGIRequest):
             return 0
         return find_newcomer_end_ms(self.account.created_ms, days, self.services.clock.now_ms())
 
+    @cached_property
+    def site_url(self) -> str:
+        """The address of the site, without a path."""
+        return f"{self.scheme}://{self.get_host()}"
+
     def get_host(self) -> str:
-        """Return the host. Django checks it only once for each request."""
+        """Return the host as Django does. Raises DisallowedHost."""
         if self._host is None:
-            self._host = super().get_host()
+            self._host = _check_host(self._get_raw_host(), tuple(settings.ALLOWED_HOSTS))  # type: ignore[attr-defined]
         return self._host
+
+
+@lru_cache(maxsize=256)
+def _check_host(host: str, patterns: tuple[str, ...]) -> str:
+    """Return the host if Django allows it. `patterns` is settings.ALLOWED_HOSTS, a part of the cache key."""
+    request = HttpRequest()
+    request.META["HTTP_HOST"] = host
+    return request.get_host()
 
 
 P = ParamSpec("P")

@@ -5,12 +5,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.template import loader
 
 from socialsite.errors import LazyText, MalformedRequest
@@ -24,6 +26,7 @@ THEMES = ("light", "dark")
 """Values of the theme cookie. Without the cookie the browser chooses the theme."""
 
 
+HTML_UTF_8 = "text/html; charset=utf-8"
 WARNING_TAG = b'<details class="warned">'
 """The element of templates/timelines/_post.html that folds a post with a content warning."""
 
@@ -51,7 +54,7 @@ def page_response(
     html = render_page(name, {**context, **page}, use_cache=status < HTTPStatus.BAD_REQUEST)
     if context["opens_warnings"]:  # entries are cached without what the viewer chose
         html = html.replace(WARNING_TAG, WARNING_TAG[:-1] + b" open>")
-    return HttpResponse(html, status=status, headers=headers)
+    return HttpResponse(html, content_type=HTML_UTF_8, status=status, headers=headers)
 
 
 def get_site(request: SiteRequest) -> SiteSettings:
@@ -91,7 +94,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "opens_warnings": account is not None and account.opens_warnings,
         "messages": _unread_messages(request),
         "page_title": "",
-        "queue_counts": getattr(request, "queue_counts", None),
+        "staff_menu": getattr(request, "staff_menu", ()),
         "csrf_token": Placeholder(get_page_token(request)),
         "request": {
             "path": path,
@@ -126,6 +129,12 @@ def respond(
     return page_response(request, template, page(), status)
 
 
+def set_own_cookie(response: HttpResponseBase, name: str, value: str, max_age_s: int | None = None) -> None:
+    """Set a cookie that neither scripts nor requests of other sites can use."""
+    is_secure = settings.SESSION_COOKIE_SECURE
+    response.set_cookie(name, value, max_age_s, secure=is_secure, httponly=True, samesite="Lax")
+
+
 def set_page_path(request: SiteRequest, path: str) -> None:
     """Set the path that the links of a redisplayed form use, because the form's own path accepts POST only."""
     request.path, request.META["QUERY_STRING"] = path, ""
@@ -151,6 +160,21 @@ def format_iso_time(ms: int) -> str:
     """Format Unix milliseconds as in JSON: 2026-11-20T15:14:00.123Z."""
     moment = datetime.fromtimestamp(ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+
+
+def select_fields(value: Any, names: str, **others: object) -> dict[str, object]:
+    """Return attributes of a value as JSON has them, and `others`. Spaces separate the names.
+
+    `created_at` is the attribute `created_ms` as an ISO time, or None if that is 0. `id` is a text.
+    """
+    fields: dict[str, object] = {}
+    for name in names.split():
+        if name == "at" or name.endswith("_at"):
+            ms = getattr(value, "at_ms" if name == "at" else f"{name.removesuffix('_at')}_ms")
+            fields[name] = format_iso_time(ms) if ms else None
+        else:
+            fields[name] = str(value.id) if name == "id" else getattr(value, name)
+    return fields | others
 
 
 def done(

@@ -12,11 +12,9 @@ from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
-from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 from django.http.request import split_domain_port, validate_host
 from django.utils.http import is_same_domain
-from django.utils.translation import get_language_from_request
 
 from socialsite.errors import RateLimited
 from socialsite.limits import ActionLimits, Caller
@@ -111,14 +109,6 @@ def parse_socket_cookies(scope: Scope) -> dict[str, str]:
         return parse_cookie(get_header(scope, b"cookie"))
     except CookieError:
         return {}
-
-
-def choose_language(cookies: dict[str, str], accept_language: str) -> str:
-    """Choose the language as Django's LocaleMiddleware does: the cookie, then Accept-Language, then the default."""
-    request = HttpRequest()
-    request.COOKIES = cookies
-    request.META["HTTP_ACCEPT_LANGUAGE"] = accept_language
-    return get_language_from_request(request)
 
 
 def find_scope_address(scope: Scope) -> str:

@@ -31,10 +31,11 @@ def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
     """Return the parts of base.html that this app renders. A part without content is ""."""
     viewer = getattr(request, "account", None)  # not set on early error pages
     is_hidden = viewer is None and request.services[SiteService].settings.members_only
-    trends = "" if is_hidden else cached_trends_panel(request)
+    language = get_language() or ""
+    trends = "" if is_hidden else cached_trends_panel(request, language)
     if viewer is None:
         return {"trends_aside": trends, "lists_aside": "", "tabs_html": ""}
-    viewer_id, language, path = AccountId(viewer.id), get_language() or "", quote(request.path)
+    viewer_id, path = AccountId(viewer.id), _quoted(request.path)
     lists = tuple((list_url(each.id), each.title) for each in request.services[ListService].menus.get(viewer_id))
     tags = request.services[FollowedHashtagService].menus.get(viewer_id)
     links = lists + tuple((hashtag_url(tag), f"#{tag}") for tag in tags)
@@ -48,6 +49,9 @@ def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
         "viewer_avatar": Placeholder(avatar(viewer)),
         "viewer_icon": Placeholder(avatar(viewer, "icon")) if viewer.avatar else "",
     }
+
+
+_quoted = lru_cache(maxsize=1_024)(quote)
 
 
 @lru_cache(maxsize=2_048)

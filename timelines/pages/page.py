@@ -3,6 +3,7 @@
 from typing import Literal, TypedDict
 
 import msgspec
+from msgspec import structs
 
 from accounts.domain import Author
 from socialsite.ids import MAX_ID, PostId
@@ -98,6 +99,17 @@ class ViewerState(msgspec.Struct, frozen=True, gc=False):
     bookmarked: bool = False
     pinned: bool = False
     """True if the post is pinned to the viewer's profile. Only a profile and a post's own page read this."""
+    addressed: bool = False
+    """True if the post answers the viewer. Notifications and a post's own page also mark mentions."""
+    muted: bool = False
+    """True if the viewer gets no notifications about the thread of the post."""
+
+
+def mark_addressed(entry: "HydratedPost") -> "HydratedPost":
+    """Return the entry, with the mark that it answers, mentions or quotes the viewer."""
+    if entry.viewer is None or entry.viewer.own or entry.viewer.addressed:
+        return entry
+    return structs.replace(entry, viewer=structs.replace(entry.viewer, addressed=True))
 
 
 class PollState(msgspec.Struct, frozen=True, gc=False):
@@ -153,8 +165,8 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def filter_phrase(self) -> str | None:
-        """The phrase of the filter that folds the post."""
-        return None if self.keyword_filter is None else self.keyword_filter.phrase
+        """The phrase of the filter that folds the post, or the title of a filter of single posts."""
+        return None if self.keyword_filter is None else self.keyword_filter.phrase or self.keyword_filter.title
 
     @property
     def shown(self) -> "HydratedPost":

@@ -17,7 +17,7 @@ from django.utils.translation import get_language
 
 from accounts.domain import Author, picture_url
 from accounts.models import Account
-from socialsite.web.page_cache import RenderedBytes
+from socialsite.web.page_cache import RenderedParts
 from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
@@ -105,6 +105,7 @@ def relation_json(relation: Relationship) -> Json:
         "mutes": relation.mutes,
         "muted_until": format_iso_time(until_ms) if until_ms is not None and until_ms != NO_EXPIRY_MS else None,
         "quiets": relation.hides_boosts,
+        "note": relation.note,
     }
 
 
@@ -259,15 +260,15 @@ def quote_html(quote: Quote, language: str) -> str:
     return render_quote(quote, post_url(quote.post.id, quote.post.author), post_html(quote.post.post.text), language)
 
 
-def entries_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
+def entries_html(entries: Sequence[HydratedPost]) -> RenderedParts:
     """Return the `<li>` items of a timeline, joined from rendered templates."""
     language = get_language() or ""  # one call, since it takes as long as joining an entry
-    return RenderedBytes(b"".join([_list_item_bytes(entry, language) for entry in entries]))
+    return RenderedParts([_list_item_bytes(entry, language) for entry in entries])
 
 
-def pinned_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
+def pinned_html(entries: Sequence[HydratedPost]) -> RenderedParts:
     """Return the `<li>` items of pinned posts. Their ids differ, since the page may show the same posts again."""
-    return RenderedBytes(entries_html(entries).replace(b'"by-', b'"pinned-by-'))
+    return RenderedParts(item.replace(b'"by-', b'"pinned-by-') for item in entries_html(entries))
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
@@ -333,17 +334,24 @@ def _menu_html(entry: HydratedPost, language: str) -> str:
     quoted = None if entry.quote is None else entry.quote.post
     quotes_viewer = not is_own and quoted is not None and quoted.viewer is not None and quoted.viewer.own
     has_card = bool(is_own) and entry.preview is not None
-    menu = _menu_with_placeholders(is_own, is_pinned, is_quotable, quotes_viewer, has_card, language)
+    is_muted = viewer.muted if viewer is not None and (viewer.own or viewer.addressed or viewer.muted) else None
+    menu = _menu_with_placeholders(is_own, is_pinned, is_quotable, quotes_viewer, has_card, is_muted, language)
     return menu.replace(POST_ID_PLACEHOLDER, str(post.id)).replace(HANDLE_PLACEHOLDER, author.handle)
 
 
 @lru_cache
 def _menu_with_placeholders(
-    is_own: bool | None, is_pinned: bool, is_quotable: bool, quotes_viewer: bool, has_card: bool, language: str
+    is_own: bool | None,
+    is_pinned: bool,
+    is_quotable: bool,
+    quotes_viewer: bool,
+    has_card: bool,
+    is_muted: bool | None,
+    language: str,
 ) -> str:
     """Return the menu of any post. To render it for each post took a third of the time of an entry.
 
-    `is_own` is None for a visitor.
+    `is_own` is None for a visitor, `is_muted` for a post whose thread does not notify the viewer.
     """
     context = {
         "post_id": POST_ID_PLACEHOLDER,
@@ -353,5 +361,6 @@ def _menu_with_placeholders(
         "is_quotable": is_quotable,
         "quotes_viewer": quotes_viewer,
         "has_card": has_card,
+        "is_muted": is_muted,
     }
     return render_to_string("timelines/_post_menu.html", context)

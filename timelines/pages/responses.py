@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.domain import picture_url
 from accounts.models import Account
-from socialsite.web.page_cache import Placeholder, RenderedBytes
+from socialsite.web.page_cache import Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest
 from timelines.markers.marker import Marker, has_marker
 from timelines.pages.page import HydratedPost, PageRequest, TimelinePage
@@ -45,12 +45,12 @@ def encode_query_pair(name: str, value: object) -> str:
 def canonical_url(request: SiteRequest, query: PageRequest) -> Placeholder:
     """Return the absolute URL of the page with its cursor, without other parameters."""
     before, after = url_with_query(request, before=query.before), url_with_query(request, after=query.after)
-    return Placeholder(f"{request.scheme}://{request.get_host()}{before or after or quote_path(request.path)}")
+    return Placeholder(request.site_url + (before or after or quote_path(request.path)))
 
 
 def absolute_url(request: SiteRequest, path: str) -> str:
     """Return the absolute URL of a path of this site, or "" for ""."""
-    return f"{request.scheme}://{request.get_host()}{path}" if path else ""
+    return request.site_url + path if path else ""
 
 
 def optional_placeholder(text: str | None) -> Placeholder | None:
@@ -89,13 +89,14 @@ def timeline_context(
     }
 
 
-def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -> RenderedBytes:
+def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -> RenderedParts:
     """Return the `<li>` items. If the page has new and read entries, there is a line between them."""
     new = sum(1 for entry in entries if entry.post.id > marker.last_read_id) if marker.last_read_id else 0
     if not 0 < new < len(entries):
         return entries_html(entries)
     line = format_html('<li class="here">{}</li>', _("You're all caught up. You've seen everything below."))
-    return RenderedBytes(b"".join((entries_html(entries[:new]), line.encode(), entries_html(entries[new:]))))
+    items = entries_html(entries)
+    return RenderedParts((*items[:new], line.encode(), *items[new:]))
 
 
 def _marker_page_url(request: SiteRequest, query: PageRequest, page: TimelinePage, marker: Marker) -> str | None:

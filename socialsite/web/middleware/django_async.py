@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.messages.middleware import MessageMiddleware
-from django.http import HttpRequest, HttpResponsePermanentRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
@@ -46,6 +46,21 @@ class AsyncHooksMixin(MiddlewareMixin):
 class AsyncSecurityMiddleware(AsyncHooksMixin, SecurityMiddleware):
     """Redirects to HTTPS, and sets HSTS, nosniff, referrer and opener policy."""
 
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        super().__init__(get_response)
+        self._headers_by_security: dict[bool, dict[str, tuple[str, str]]] = {}
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Set those of Django's headers that the response lacks. They differ only between HTTP and HTTPS."""
+        is_secure = request.is_secure()
+        headers = self._headers_by_security.get(is_secure)
+        if headers is None:
+            headers = super().process_response(request, HttpResponse()).headers._store
+            del headers["content-type"]
+            self._headers_by_security[is_secure] = headers
+        response.headers._store = {**headers, **response.headers._store}
+        return response
+
 
 class AsyncCommonMiddleware(AsyncHooksMixin, CommonMiddleware):
     """Checks the host, appends missing slashes and sets Content-Length. Probes may use any IP address as host."""
@@ -63,9 +78,8 @@ class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):
         """Activate the language as Django does if URLs contain no language."""
         cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
         accepted = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
-        is_short = len(cookie) + len(accepted) <= LANGUAGE_CACHE_MAX_LENGTH
-        activate((choose_language if is_short else choose_language.__wrapped__)(cookie, accepted))
-        request.LANGUAGE_CODE = get_language()
+        request.LANGUAGE_CODE = choose_language(cookie, accepted)
+        activate(request.LANGUAGE_CODE)
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Set Content-Language as Django does if URLs contain no language. HeadersMiddleware sets Vary."""
@@ -73,9 +87,14 @@ class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):
         return response
 
 
-@lru_cache(maxsize=1_024)
 def choose_language(cookie: str, accepted: str) -> str:
     """Return the language that Django chooses for this cookie and Accept-Language header."""
+    is_short = len(cookie) + len(accepted) <= LANGUAGE_CACHE_MAX_LENGTH
+    return (_choose_language if is_short else _choose_language.__wrapped__)(cookie, accepted)
+
+
+@lru_cache(maxsize=1_024)
+def _choose_language(cookie: str, accepted: str) -> str:
     request = HttpRequest()
     request.COOKIES[settings.LANGUAGE_COOKIE_NAME] = cookie
     request.META["HTTP_ACCEPT_LANGUAGE"] = accepted

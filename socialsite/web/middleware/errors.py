@@ -4,7 +4,8 @@ Each base class of socialsite/errors.py has one status. Errors of the store get 
 client may safely repeat the request. An error of any other class is a defect and gets 500, without details.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
 from http import HTTPStatus
 
 import structlog
@@ -12,6 +13,7 @@ from django.conf import settings
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpResponse
 from django.http.multipartparser import MultiPartParserError
+from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -20,7 +22,7 @@ from socialsite import errors as site
 from socialsite.analytics.metrics import REFUSALS
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
-from socialsite.web.requests import SAFE_METHODS, ErrorPageHook, SiteRequest, is_api_path, wants_json
+from socialsite.web.requests import SAFE_METHODS, AsyncView, ErrorPageHook, P, SiteRequest, is_api_path, wants_json
 from socialsite.web.responses import json_response, page_response, redirect_with_next
 
 log = structlog.get_logger("socialsite.errors")
@@ -65,11 +67,36 @@ API_MESSAGES: Mapping[int, LazyText] = {404: _("Record not found")}
 HANDLED_ERRORS: tuple[type[Exception], ...] = tuple(STATUS_BY_ERROR)
 
 
-def get_error_status(error: Exception) -> int:
-    """Return the status of the error's class or its nearest base class, or 500 for an unknown class."""
+def get_error_status(error: Exception | None) -> int:
+    """Return the status of the error's class or its nearest base class, 500 for an unknown class, 200 for no error."""
+    if error is None:
+        return HTTPStatus.OK
     if isinstance(error, site.RequestTooLarge):
         return int(error.status)
     return next((STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in STATUS_BY_ERROR), 500)
+
+
+def shows_errors(
+    show: Callable[..., Awaitable[HttpResponse]], *kinds: type[site.ApiError]
+) -> Callable[[AsyncView[P]], AsyncView[P]]:
+    """Let `show` answer if the view raises one of the errors, with the error beside its field.
+
+    `show` takes the arguments of the view, and `error`. A JSON client gets the error itself.
+    """
+
+    def decorate(view: AsyncView[P]) -> AsyncView[P]:
+        @wraps(view)
+        async def call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            try:
+                return await view(request, *args, **kwargs)
+            except kinds as error:
+                if wants_json(request):
+                    raise
+                return await show(request, *args, error=error, **kwargs)
+
+        return call
+
+    return decorate
 
 
 def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:

@@ -4,12 +4,12 @@ Django's SecurityMiddleware sets HSTS, nosniff, referrer and opener policy (djan
 """
 
 import time
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpResponse
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponseBase, ResponseHeaders
 from django.templatetags.static import static
 from django.utils.http import http_date
 
@@ -65,10 +65,19 @@ def _date_header(now_s: int) -> str:
     return http_date(now_s)
 
 
-@cache
-def _style_link() -> str:
-    """Return a header by which the browser loads the style sheet while it reads the page."""
-    return f"<{static('css/site.css')}>; rel=preload; as=style"
+@lru_cache(maxsize=128)
+def _stored_headers(policy: str, is_page: bool) -> dict[str, tuple[str, str]]:
+    """Return the headers that are the same for all pages, or all other responses, as Django stores them.
+
+    Django would check each header of each response. By the header Link, the browser loads the style sheet while it
+    reads the page.
+    """
+    headers = {"X-Frame-Options": "DENY", "Permissions-Policy": PERMISSIONS_POLICY, "Vary": VARY_HEADER}
+    if policy:
+        headers["Content-Security-Policy"] = policy
+    if is_page:
+        headers["Link"] = f"<{static('css/site.css')}>; rel=preload; as=style"
+    return ResponseHeaders(headers)._store
 
 
 class HeadersMiddleware(Middleware):
@@ -83,25 +92,22 @@ class HeadersMiddleware(Middleware):
     async def _respond(self, request: SiteRequest) -> HttpResponseBase:
         response = await self.get_response(request)
         headers = response.headers
-        is_file = headers.get("Content-Security-Policy", "").startswith("sandbox")  # a picture sets its own headers
-        if not is_file:
-            headers["Content-Security-Policy"] = content_security_policy(
-                _websocket_origin(request), getattr(response, "form_action", "")
-            )
-        headers["X-Frame-Options"] = "DENY"
-        headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        has_policy = "content-security-policy" in headers._store
+        is_file = has_policy and headers["Content-Security-Policy"].startswith("sandbox")  # it sets its own headers
         is_page = headers.get("Content-Type", "").startswith("text/html")
-        if is_page:
-            headers["Link"] = _style_link()
+        policy = (
+            "" if is_file else content_security_policy(_websocket_origin(request), getattr(response, "form_action", ""))
+        )
+        headers._store.update(_stored_headers(policy, is_page))
         if is_file and not response.cookies:
             del headers["Vary"]
             return response
-        headers["Vary"] = VARY_HEADER
         if "HTTP_COOKIE" in request.META or response.cookies or response.status_code >= 400:
-            headers["Cache-Control"] = "private, no-store"
             if is_page and _may_enter_back_forward_cache(request, response):
                 headers["Cache-Control"] = "private, no-cache"
                 headers["Vary"] = "*"  # Back otherwise shows an old copy from the HTTP cache without a request
+            else:
+                headers["Cache-Control"] = "private, no-store"
         else:
             headers.setdefault("Cache-Control", "no-cache")
         if settings.COMPRESS_PAGES:

@@ -194,6 +194,6 @@ class Run:
         return read
 
 
-@pytest.mark.parametrize("seed", mostly_nightly(range(24), 8))
+@pytest.mark.parametrize("seed", mostly_nightly(range(24), 4))
 async def test_every_page_of_home_equals_the_merge_of_the_profiles(redis_url: str, seed: int) -> None:
     await Run(redis_url, seed).play()

@@ -93,6 +93,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.FilterNotFound: (404, "not_found"),
     timelines.FilterInvalid: (422, "invalid"),
     timelines.FiltersCapReached: (409, "filters_cap"),
+    timelines.NotesCapReached: (409, "notes_cap"),
     accounts.DeletionPending: (401, "deletion_pending"),
     timelines.ImportUnderWay: (409, "import_under_way"),
     timelines.ImportInvalid: (422, "invalid"),

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from accounts.domain import Author
 from socialsite.ids import AccountId
-from socialsite.web.page_cache import PageCache, Placeholder
+from socialsite.web.page_cache import PageCache, Placeholder, RenderedParts
 
 ALICE = Author(AccountId(1), "alice", "Alice", "active", 1)
 PAGE = "{{ viewer.handle }}:{% if box.next %}<a href='{{ box.next }}'>{% endif %}{{ title }}{{ box.html }}"
@@ -44,6 +44,14 @@ def test_a_placeholder_is_filled_at_each_rendering(shells):
     assert shells.render("page.html", context()) == "alice:<a href='/?before=7'>A &amp; B<li>"
     again = context(box={"next": Placeholder("/?before=9&limit=3"), "html": Placeholder(SafeString("<b>"))})
     assert shells.render("page.html", again) == "alice:<a href='/?before=9&amp;limit=3'>A &amp; B<b>"
+    assert len(shells) == 1
+
+
+def test_rendered_parts_are_inserted_as_they_are(shells):
+    for parts in ([b"<i>", b"1</i>"], [], [b"&"]):
+        page = context(title=Placeholder(RenderedParts(parts)))
+        expected = f"alice:<a href='/?before=7'>{b''.join(parts).decode()}<li>"
+        assert shells.render("page.html", page) == shells.render("page.html", page, use_cache=False) == expected
     assert len(shells) == 1
 
 
