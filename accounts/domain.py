@@ -71,7 +71,7 @@ def encode_preferences(preferences: Preferences) -> str:
     return msgspec.json.encode(preferences).decode()
 
 
-class Author(msgspec.Struct, frozen=True, gc=False):
+class Author(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The facts about an account that pages show beside its posts. Each change of a fact raises `version`."""
 
     id: AccountId

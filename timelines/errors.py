@@ -205,6 +205,11 @@ class MuteDurationInvalid(Invalid):
     field = "duration"
 
 
+class NotesCapReached(Conflict):
+    code = "notes_cap"
+    message = _("You have as many private notes as this site allows.")
+
+
 class FollowedHashtagsCapReached(Conflict):
     code = "tags_cap"
     message = _("You follow as many hashtags as this site allows.")

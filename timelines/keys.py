@@ -94,12 +94,16 @@ follow_requests = _of_account("requests")
 """ZSET: id of an account that requests to follow this private account -> ms. It has no cap and is read in pages."""
 sent_follow_requests = _of_account("requested")
 """ZSET: id of a private account that this account requests to follow -> ms, the other side of `requests`."""
+account_notes = _of_account("notes")
+"""HASH: id of an account -> the private note about it. At most NOTES_CAP fields."""
 boosts_hidden = _of_account("quieted")
 """ZSET: id of an account whose boosts are hidden -> ms."""
 exclusive_lists = _of_account("exclusive")
 """SET of the account's exclusive lists, whose members do not appear in its home."""
 keyword_filters = _of_account("filters")
 """HASH: number of a keyword filter -> MessagePack KeywordFilter. At most FILTERS_CAP fields."""
+muted_threads = _of_account("threads")
+"""ZSET: id of the first post of a thread without notifications -> ms. The newest MUTED_THREADS_CAP are kept."""
 notifications = cached_key(_of_account("notifications"))
 """ZSET "<kind>:<account>:<post or 0>" -> id of the notification. The newest NOTIFICATIONS_CAP are kept.
 

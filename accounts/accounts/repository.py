@@ -72,11 +72,11 @@ class AccountRepository:
         """
         await self._write_with_new_ids([account], facts)
         handle = keys.handle(account.handle)
-        if await self._accounts[handle].execute("SET", handle, account.id, "NX") is not None:
+        if await self._accounts.execute("SET", handle, account.id, "NX") is not None:
             return account
         unclaimed = keys.account(AccountId(account.id))
-        await self._accounts[unclaimed].execute("DEL", unclaimed)
-        account.id = int(await self._accounts[handle].execute("GET", handle) or NO_ACCOUNT_ID)
+        await self._accounts.execute("DEL", unclaimed)
+        account.id = int(await self._accounts.execute("GET", handle) or NO_ACCOUNT_ID)
         if account.id != NO_ACCOUNT_ID and await self._is_free(AccountId(account.id)):
             (written,) = await self.gather([create_account_command(account, facts)])
             return account if written else None
@@ -85,23 +85,23 @@ class AccountRepository:
     async def free(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Delete an account that waits, so that its handle can be given again. Return False if it does not wait."""
         key = keys.account(account_id)
-        (freed,) = await self._accounts.write(key, FREE_ACCOUNT_SCRIPT.command([key], flatten_fields(fields)))
+        freed = await self._accounts.write_script(FREE_ACCOUNT_SCRIPT, [key], flatten_fields(fields))
         return bool(freed)
 
     async def _is_free(self, account_id: AccountId) -> bool:
-        key = keys.account(account_id)
-        state, freed = await self._accounts[key].execute("HMGET", key, "state", "freed")
+        state, freed = await self._accounts.execute("HMGET", keys.account(account_id), "state", "freed")
         return bool(freed == b"1" and state == DELETED.encode())
 
     async def create_many(self, accounts: Sequence[Account]) -> dict[str, AccountId]:
-        """Create the accounts in four round trips per node. Returns the account id of each handle, new or not."""
-        handles = [keys.handle(account.handle) for account in accounts]
+        """Create the accounts in three round trips per node. Returns the account id of each handle, new or not."""
         await self._write_with_new_ids(accounts)
-        claims = zip(handles, accounts, strict=True)
-        won = await self.gather([("SET", key, account.id, "NX") for key, account in claims])
-        lost = [account for account, reply in zip(accounts, won, strict=True) if reply is None]
-        await self.gather([("DEL", keys.account(AccountId(account.id))) for account in lost])
-        return await self.find_ids_by_handle([account.handle for account in accounts])
+        ids = {account.handle: AccountId(account.id) for account in accounts}
+        claims = await self.gather([("SET", keys.handle(handle), id, "NX") for handle, id in ids.items()])
+        lost = [handle for handle, reply in zip(ids, claims, strict=True) if reply is None]
+        if lost:  # another account has the handle
+            await self.gather([("DEL", keys.account(ids.pop(handle))) for handle in lost])
+            ids |= await self.find_ids_by_handle(lost)
+        return ids
 
     async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]:
         """Return the account id of each handle that an account has or had. Free handles are left out."""
@@ -120,14 +120,12 @@ class AccountRepository:
 
     async def is_handle_claimed(self, handle: str) -> bool:
         """Return whether an account has or had this handle, unless it was freed."""
-        key = keys.handle(handle)
-        owner = await self._accounts[key].execute("GET", key)
+        owner = await self._accounts.execute("GET", keys.handle(handle))
         return owner is not None and not await self._is_free(AccountId(int(owner)))
 
     async def find_by_handle(self, handle: str) -> Account | None:
         """Return the account. A free handle also takes two round trips, so that the time does not reveal it."""
-        key = keys.handle(handle)
-        reply = await self._accounts[key].execute("GET", key)
+        reply = await self._accounts.execute("GET", keys.handle(handle))
         return await self.find(AccountId(int(reply)) if reply is not None else NO_ACCOUNT_ID)
 
     async def find_by_cached_handle(self, handle: str) -> Account | None:
@@ -246,20 +244,17 @@ class AccountRepository:
 
     async def staff_roles(self) -> dict[AccountId, str]:
         """Return the roles by account id, also "" for accounts that lost their role."""
-        key = keys.staff()
-        roles = parse_hash(await self._accounts[key].execute("HGETALL", key))
+        roles = parse_hash(await self._accounts.execute("HGETALL", keys.staff()))
         return {AccountId(int(id)): role for id, role in roles.items()}
 
     async def add_owner(self, account_id: AccountId) -> None:
         """Add an owner of an earlier release to the list of staff, unless the list had the account before."""
-        key = keys.staff()
-        await self._accounts[key].execute("HSETNX", key, account_id, OWNER)
+        await self._accounts.execute("HSETNX", keys.staff(), account_id, OWNER)
 
     # Requested deletions
 
     async def schedule_deletion(self, account_id: AccountId, at_ms: int) -> None:
-        key = keys.due_deletions()
-        await self._store.write(key, ("ZADD", key, at_ms, account_id))
+        await self._store.write_one("ZADD", keys.due_deletions(), at_ms, account_id)
 
     async def due_deletions(self, now_ms: int, limit: int) -> list[AccountId]:
         key = keys.due_deletions()
@@ -267,8 +262,7 @@ class AccountRepository:
         return [AccountId(int(member)) for member in reply]
 
     async def complete_scheduled_deletion(self, account_id: AccountId) -> None:
-        key = keys.due_deletions()
-        await self._store.write(key, ("ZREM", key, account_id))
+        await self._store.write_one("ZREM", keys.due_deletions(), account_id)
 
     async def gather(self, commands: Sequence[Command]) -> list[Reply]:
         """Execute commands on any keys in one round trip per node."""
@@ -276,8 +270,7 @@ class AccountRepository:
 
     async def last_id(self) -> int:
         """Return the highest account id."""
-        key = keys.account_ids()
-        return int(await self._accounts[key].execute("GET", key) or 0)
+        return int(await self._accounts.execute("GET", keys.account_ids()) or 0)
 
     def read_account_command(self, account_id: AccountId) -> Command:
         """Return a command for a pipeline. `parse_account` takes its reply."""
@@ -294,7 +287,7 @@ class AccountRepository:
     async def _write_with_new_ids(self, accounts: Sequence[Account], facts: Mapping[str, str] | None = None) -> None:
         counter, unwritten = keys.account_ids(), list(accounts)
         while unwritten:
-            last = int(await self._accounts[counter].execute("INCRBY", counter, len(unwritten)))
+            last = int(await self._accounts.execute("INCRBY", counter, len(unwritten)))
             recorded = await record_account_id(self._store, last)
             if recorded > last - len(unwritten):  # the counter lost writes, or a concurrent sign-up took the ids
                 await self._accounts[counter].run(RAISE_NUMBER, [counter], [recorded])

@@ -300,7 +300,7 @@ class AccountService(AccountLookup):
         A suspended account loses its role. Raises LastOwner.
         """
         await self.staff.release(await self.get(account_id))
-        changed = await self.accounts.change_state(account_id, SUSPENDED, {})
+        changed = await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": "0"})
         if not changed:  # its owner has requested the deletion, and cannot take a suspension back
             await self.accounts.edit(account_id, {"delete_ms": "0"})
         await self.end_sessions(account_id)
@@ -311,6 +311,7 @@ class AccountService(AccountLookup):
     async def reinstate(self, *, account_id: AccountId, if_leaving: bool = False) -> bool:
         """Undo a suspension or a requested deletion. Returns whether the account was suspended.
 
+        An account that was not approved waits again; JoiningService.reinstate adds it to the queue.
         If `if_leaving`, only a requested deletion is undone, and no suspension that came meanwhile.
         """
         changed = await self.accounts.change_state(account_id, ACTIVE, {"delete_ms": "0"}, if_leaving=if_leaving)

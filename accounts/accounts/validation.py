@@ -137,13 +137,13 @@ def _load_reserved_handles() -> frozenset[str]:
     return frozenset(re.sub(r"[^a-z0-9]", "", line) for line in lines if line and not line.startswith("#"))
 
 
-def clean_name(raw: str) -> str:
-    """Return the stored form of a display name: one line, NFC, 1 to 50 graphemes. Raises InvalidText."""
-    _check_size(raw, NAME_MAX_GRAPHEMES)
+def clean_name(raw: str, max_graphemes: int = NAME_MAX_GRAPHEMES) -> str:
+    """Return the stored form of a display name or the name of an app: one line, NFC. Raises InvalidText."""
+    _check_size(raw, max_graphemes)
     if "\n" in raw.strip() or _DIRECTION_CONTROL.search(raw):
         raise InvalidText("characters")
     plain = _STYLED_LETTERS.sub(lambda letters: normalize("NFKC", letters.group()), _INVISIBLE_IN_NAME.sub("", raw))
-    name = " ".join(clean_text(plain, NAME_MAX_GRAPHEMES).split())
+    name = " ".join(clean_text(plain, max_graphemes).split())
     if not VISIBLE.search(name):
         raise InvalidText("empty")
     return name

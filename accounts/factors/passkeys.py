@@ -43,7 +43,7 @@ from socialsite.site.service import SiteService
 CREATE, LOGIN, FACTOR, CONFIRM = "create", "login", "factor", "confirm"
 """Purposes of a challenge. A passkey that replaces the password has to verify its user by PIN or biometrics."""
 MALFORMED = (
-    ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, NotImplementedError,
+    ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError, NotImplementedError,
     struct.error, UnsupportedAlgorithm,
 )  # fmt: skip
 """What fido2 raises if a client sends anything but the answer of an authenticator."""
@@ -88,8 +88,7 @@ class PasskeyService:
             response = RegistrationResponse.from_dict(_parse(credential))
             state = await self._take(response.response.client_data.challenge, CREATE, account.id)
             data = self._server().register_complete(state, response)
-            assert data.credential_data is not None
-            if data.credential_data.public_key.ALGORITHM is None:
+            if data.credential_data is None or data.credential_data.public_key.ALGORITHM is None:
                 raise PasskeyRefused
         except MALFORMED as error:
             raise PasskeyRefused from error

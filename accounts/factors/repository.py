@@ -27,8 +27,7 @@ class FactorRepository:
         self._accounts, self._sessions = store.component("accounts"), store.component("sessions")
 
     async def find(self, account_id: AccountId) -> Factors:
-        key = keys.factors(account_id)
-        reply = await self._accounts[key].execute("HGETALL", key)
+        reply = await self._accounts.execute("HGETALL", keys.factors(account_id))
         return Factors({name.decode(): value for name, value in zip(reply[::2], reply[1::2], strict=True)})
 
     async def replace(self, account_id: AccountId, field: str, old: bytes | None, new: bytes | None) -> int:
@@ -40,9 +39,7 @@ class FactorRepository:
 
     async def delete_all(self, account_id: AccountId) -> bool:
         """Delete all factors. Return whether there were any."""
-        key = keys.factors(account_id)
-        (deleted,) = await self._accounts.write(key, ("DEL", key))
-        return bool(deleted)
+        return bool(await self._accounts.write_one("DEL", keys.factors(account_id)))
 
     async def add_challenge(self, digest: str, challenge: Challenge) -> None:
         key = keys.passkey_challenge(digest)
@@ -51,6 +48,5 @@ class FactorRepository:
 
     async def take_challenge(self, digest: str) -> Challenge | None:
         """Return and delete a challenge. Only one of several concurrent calls gets the challenge."""
-        key = keys.passkey_challenge(digest)
-        (value,) = await self._sessions.write(key, ("GETDEL", key))
+        value = await self._sessions.write_one("GETDEL", keys.passkey_challenge(digest))
         return None if value is None else msgspec.msgpack.decode(value, type=Challenge)

@@ -117,13 +117,7 @@ class JoiningService:
         network, now_ms = rough_network(caller.address), self.clock.now_ms()
         if (audience := self.site.settings.default_audience) != "public":
             preferences = structs.replace(preferences or Preferences(), audience=audience)
-        facts: dict[str, str] = {}
-        if waits := not code and self.site.settings.joining == "approval":
-            facts = {"reason": check_reason(reason), "network": network}
-            await self._enqueue(handle, now_ms)
-        elif code:
-            invitation = await self._take_use(code, handle)
-            facts = {"inviter": str(invitation.inviter_id), "invitation": invitation.secret}
+        facts = await self._take_place(handle, code, reason, network, now_ms)
         try:
             account = await self.accounts.sign_up(
                 handle=handle,
@@ -132,7 +126,7 @@ class JoiningService:
                 now_ms=now_ms,
                 is_known=False,
                 preferences=preferences,
-                waits=waits,
+                waits="reason" in facts,
                 facts=facts,
             )
         except HandleTaken:
@@ -141,6 +135,20 @@ class JoiningService:
             raise
         await self.joining.count_sign_up(network)
         return account
+
+    async def _take_place(self, handle: str, code: str, reason: str, network: str, now_ms: int) -> dict[str, str]:
+        """Take a use of the invitation, or enqueue an application if the site approves accounts.
+
+        Returns the facts to store with the account. Raises FieldErrors, InvitationInvalid, SignUpClosed.
+        """
+        if code:
+            invitation = await self._take_use(code, handle)
+            return {"inviter": str(invitation.inviter_id), "invitation": invitation.secret}
+        if self.site.settings.joining != "approval":
+            return {}
+        facts = {"reason": check_reason(reason), "network": network}
+        await self._enqueue(handle, now_ms)
+        return facts
 
     # Applications
 
@@ -198,6 +206,23 @@ class JoiningService:
         if (await self.accounts.get(account_id)).state == WAITING:  # else the entry may be that of another deletion
             await self.accounts.accounts.schedule_deletion(account_id, delete_ms)
         await self._decide(account_id, decider_id, WAITING, text, delete_ms)
+
+    async def reinstate(self, *, account_id: AccountId) -> bool:
+        """Undo a suspension. Returns whether the account was suspended. The call may be repeated.
+
+        If the account was not approved, it waits again at its former place. If it was refused, it is deleted again.
+        """
+        changed = await self.accounts.reinstate(account_id=account_id)
+        account = await self.accounts.get(account_id)
+        if account.state != WAITING:
+            return changed
+        if not (await self.find_application(account_id)).decided_by:
+            await self.joining.enqueue(account.handle, account.created_ms)
+        elif not account.delete_ms:
+            delete_ms = self.clock.now_ms() + REFUSAL_KEPT_MS
+            await self.accounts.accounts.schedule_deletion(account_id, delete_ms)
+            await self.accounts.accounts.edit(account_id, {"delete_ms": str(delete_ms)})
+        return changed
 
     async def mark_refusal_read(self, account: Account) -> None:
         """Delete a refused account an hour after its owner has read the refusal for the first time."""

@@ -11,6 +11,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
+from accounts.accounts.validation import InvalidText, clean_name
 from accounts.errors import FieldErrors
 from accounts.mail.service import MailService
 from accounts.models import Account
@@ -25,7 +26,6 @@ from accounts.oauth.values import (
     AuthorizationRequest,
     OAuthApp,
     OAuthError,
-    RefusedRequest,
     is_challenge,
     matches_challenge,
 )
@@ -64,7 +64,9 @@ class OAuthService:
         await self.limits.enforce(caller, "app")
         app_scopes = parse_scopes(scopes) or (DEFAULT_SCOPE,)
         errors: dict[str, str] = {}
-        if not 0 < len(name.strip()) <= APP_NAME_MAX_LENGTH:
+        try:
+            name = clean_name(name, APP_NAME_MAX_LENGTH)  # a mail and the page that asks for permission show it
+        except InvalidText:
             errors["client_name"] = _("The name of an app has 1 to %d characters.") % APP_NAME_MAX_LENGTH
         if website and not (_is_redirect_uri(website) and website.startswith(("http://", "https://"))):
             errors["website"] = _("This is not a web address.")
@@ -76,7 +78,7 @@ class OAuthService:
             raise FieldErrors(errors)
         secret, now_ms = secrets.token_urlsafe(32), self.clock.now_ms()
         app = OAuthApp(
-            APP_SCHEMA_VERSION, ClientId(secrets.token_hex(16)), name.strip(), website,
+            APP_SCHEMA_VERSION, ClientId(secrets.token_hex(16)), name, website,
             tuple(redirect_uris), app_scopes, hash_secret(secret), now_ms,
         )  # fmt: skip
         await self.oauth.add_app(app, UNUSED_APP_TTL_MS)
@@ -88,8 +90,8 @@ class OAuthService:
     async def parse_authorization(self, query: Mapping[str, str]) -> tuple[OAuthApp, AuthorizationRequest]:
         """Return the app and its request to an account.
 
-        Raises OAuthError if the app or its redirect URI is unknown; then the browser must not be redirected. Raises
-        RefusedRequest for all other errors.
+        Raises OAuthError. It has no request if the app or its redirect URI is unknown; then the browser must not be
+        redirected.
         """
         app, redirect_uri = await self.find_app(query.get("client_id", "")), query.get("redirect_uri", "")
         if app is None:
@@ -100,13 +102,13 @@ class OAuthService:
         scopes = parse_scopes(query.get("scope", "")) or _default_scopes(app)
         request = AuthorizationRequest(app.id, redirect_uri, scopes, challenge, state[:STATE_MAX_LENGTH])
         if query.get("response_type") != "code":
-            raise RefusedRequest(request, OAuthError("unsupported_response_type", "Only code is supported."))
+            raise OAuthError("unsupported_response_type", "Only code is supported.", request=request)
         if not includes_all(app.scopes, scopes):
-            raise RefusedRequest(request, OAuthError("invalid_scope", "The app is not registered for these scopes."))
+            raise OAuthError("invalid_scope", "The app is not registered for these scopes.", request=request)
         if (challenge or "code_challenge_method" in query) and not (
             query.get("code_challenge_method") == "S256" and is_challenge(challenge)
         ):
-            raise RefusedRequest(request, OAuthError("invalid_request", "PKCE needs a challenge by S256."))
+            raise OAuthError("invalid_request", "PKCE needs a challenge by S256.", request=request)
         return app, request
 
     async def issue_code(self, account: Account, request: AuthorizationRequest) -> str:

@@ -75,19 +75,16 @@ class AuthorizationCode(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OAuthError(Exception):
-    """An error of RFC 6749. `code` is for programs, `description` for developers."""
+    """An error of RFC 6749. `code` is for programs, `description` for developers.
 
-    def __init__(self, code: str, description: str, status: int = 400) -> None:
+    With the authorization request the browser may return to the app with the error.
+    """
+
+    def __init__(
+        self, code: str, description: str, status: int = 400, request: AuthorizationRequest | None = None
+    ) -> None:
         super().__init__(code)
-        self.code, self.description, self.status = code, description, status
-
-
-class RefusedRequest(Exception):
-    """An invalid authorization request. The browser may return to the app with the error."""
-
-    def __init__(self, request: AuthorizationRequest, error: OAuthError) -> None:
-        super().__init__(error.code)
-        self.request, self.error = request, error
+        self.code, self.description, self.status, self.request = code, description, status, request
 
 
 def is_challenge(text: str) -> bool:

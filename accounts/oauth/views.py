@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import unquote_plus, urlencode
 
@@ -12,9 +13,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.models import Account
 from accounts.oauth.scopes import SCOPES, describe_scopes
 from accounts.oauth.service import OAuthService
-from accounts.oauth.values import OUT_OF_BAND, AuthorizationRequest, OAuthApp, OAuthError, RefusedRequest
+from accounts.oauth.values import OUT_OF_BAND, AuthorizationRequest, OAuthApp, OAuthError
 from accounts.security.events import SecurityEvents
 from accounts.sessions.authentication import require_account
 from accounts.sessions.values import TokenGrant
@@ -27,46 +29,64 @@ NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 AUTHORIZATION_FIELDS = (
     "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "lang",
 )  # fmt: skip
+Responder = Callable[[SiteRequest, Account, OAuthApp, AuthorizationRequest], Awaitable[HttpResponse]]
 TRUE_TEXTS = ("1", "true", "True")
 
 
 async def consent_page(request: SiteRequest) -> HttpResponse:
     """Show what the app asks for. A visitor logs in first."""
-    query = request.GET
-    activate_language(query.get("lang", ""))
+    query = request.GET.dict()
     if query.get("force_login") in TRUE_TEXTS:
         return _redirect_to_login(request)
-    account, service = require_account(request), request.services[OAuthService]
-    try:
-        app, asked = await service.parse_authorization(query.dict())
-    except OAuthError as error:
-        return _error_page(request, error)
-    except RefusedRequest as refusal:
-        return _redirect_with_error(request, refusal.request, refusal.error)
-    get_token(request)
-    response = page_response(request, "accounts/authorize.html", _consent_context(request, app, asked, account.handle))
-    response.form_action = asked.form_action  # type: ignore[attr-defined]  # read by middleware/headers.py
-    return response
+    return await _authorize(request, query, _ask)
 
 
 async def decide(request: SiteRequest) -> HttpResponse:
     """Return to the app with a code, or with an error if the person does not allow it."""
-    fields = get_form_data(request)
+    return await _authorize(request, get_form_data(request), _issue_code)
+
+
+async def _authorize(request: SiteRequest, fields: Mapping[str, str], respond: Responder) -> HttpResponse:
+    """Respond to an authorization request, if it is valid."""
     activate_language(fields.get("lang", ""))
-    account, service = require_account(request), request.services[OAuthService]
+    account = require_account(request)
     try:
-        app, asked = await service.parse_authorization(fields)
+        app, asked = await request.services[OAuthService].parse_authorization(fields)
+        return await respond(request, account, app, asked)
     except OAuthError as error:
-        return _error_page(request, error)
-    except RefusedRequest as refusal:
-        return _redirect_with_error(request, refusal.request, refusal.error)
-    if fields.get("decision") != "allow":
-        return _redirect_with_error(request, asked, OAuthError("access_denied", "The person did not allow it."))
-    code = await service.issue_code(account, asked)
+        if error.request is None or error.request.redirect_uri == OUT_OF_BAND:
+            page = {"status": 400, "message": error.description, "page_title": error.description}
+            return page_response(request, "errors/error.html", page, HTTPStatus.BAD_REQUEST)
+        return _redirect_to_app(request, error.request, error=error.code, error_description=error.description)
+
+
+async def _ask(request: SiteRequest, account: Account, app: OAuthApp, asked: AuthorizationRequest) -> HttpResponse:
+    get_token(request)
+    query = request.GET
+    page = {
+        "page_title": _("Allow an app"),
+        "app": app,
+        "handle": account.handle,
+        "permissions": describe_scopes(asked.scopes),
+        "target": "" if asked.redirect_uri == OUT_OF_BAND else asked.target,
+        "fields": [(name, query[name]) for name in AUTHORIZATION_FIELDS if name in query],
+        "login_url": f"{settings.LOGIN_URL}?{urlencode({'next': request.get_full_path()})}",
+    }
+    response = page_response(request, "accounts/authorize.html", page)
+    response.form_action = asked.form_action  # type: ignore[attr-defined]  # read by middleware/headers.py
+    return response
+
+
+async def _issue_code(
+    request: SiteRequest, account: Account, app: OAuthApp, asked: AuthorizationRequest
+) -> HttpResponse:
+    if get_form_data(request).get("decision") != "allow":
+        raise OAuthError("access_denied", "The person did not allow it.", request=asked)
+    code = await request.services[OAuthService].issue_code(account, asked)
     await request.services[SecurityEvents].record(AccountId(account.id), "app_added", request.caller, name=app.name)
     if asked.redirect_uri == OUT_OF_BAND:
         return page_response(request, "accounts/authorized.html", {"code": code}, headers=NO_STORE)
-    return _redirect_to_app(asked, asked.redirect_url(issuer_url(request), code=code))
+    return _redirect_to_app(request, asked, code=code)
 
 
 @csrf_exempt
@@ -137,19 +157,13 @@ async def metadata(request: SiteRequest) -> HttpResponse:
 
 
 def issuer_url(request: SiteRequest) -> str:
-    return f"{request.scheme}://{request.get_host()}/"
+    return f"{request.site_url}/"
 
 
 def token_response(request: SiteRequest, token: str, grant: TokenGrant) -> HttpResponse:
     """Return the entity Token (https://docs.joinmastodon.org/entities/Token/)."""
-    created_at = request.services.clock.now_ms() // 1000
-    data = {
-        "access_token": token,
-        "token_type": "Bearer",
-        "scope": " ".join(grant.scopes),
-        "created_at": created_at,
-    }
-    return json_response(data, headers=NO_STORE)
+    data = {"access_token": token, "token_type": "Bearer", "scope": " ".join(grant.scopes)}
+    return json_response(data | {"created_at": request.services.clock.now_ms() // 1000}, headers=NO_STORE)
 
 
 def _client_credentials(request: SiteRequest, fields: FormFields) -> tuple[str, str | None]:
@@ -166,21 +180,6 @@ def _client_credentials(request: SiteRequest, fields: FormFields) -> tuple[str, 
     return unquote_plus(client_id), unquote_plus(secret)
 
 
-def _consent_context(
-    request: SiteRequest, app: OAuthApp, asked: AuthorizationRequest, handle: str
-) -> dict[str, object]:
-    query = request.GET
-    return {
-        "page_title": _("Allow an app"),
-        "app": app,
-        "handle": handle,
-        "permissions": describe_scopes(asked.scopes),
-        "target": "" if asked.redirect_uri == OUT_OF_BAND else asked.target,
-        "fields": [(name, query[name]) for name in AUTHORIZATION_FIELDS if name in query],
-        "login_url": f"{settings.LOGIN_URL}?{urlencode({'next': request.get_full_path()})}",
-    }
-
-
 def _redirect_to_login(request: SiteRequest) -> SeeOther:
     """Redirect to the log-in page, and then back to the request without `force_login`."""
     query: QueryDict = request.GET.copy()
@@ -188,30 +187,18 @@ def _redirect_to_login(request: SiteRequest) -> SeeOther:
     return SeeOther(f"{settings.LOGIN_URL}?{urlencode({'next': f'{request.path}?{query.urlencode()}'})}")
 
 
-def _redirect_with_error(request: SiteRequest, asked: AuthorizationRequest, error: OAuthError) -> HttpResponse:
-    if asked.redirect_uri == OUT_OF_BAND:
-        return _error_page(request, error)
-    url = asked.redirect_url(issuer_url(request), error=error.code, error_description=error.description)
-    return _redirect_to_app(asked, url)
-
-
-def _redirect_to_app(asked: AuthorizationRequest, url: str) -> HttpResponse:
+def _redirect_to_app(request: SiteRequest, asked: AuthorizationRequest, **result: str) -> HttpResponse:
     """Redirect to any scheme; Django's redirect permits only those of the Web."""
+    url = asked.redirect_url(issuer_url(request), **result)
     response = HttpResponse(status=HTTPStatus.FOUND, headers={"Location": url, **NO_STORE})
     response.form_action = asked.form_action  # type: ignore[attr-defined]
     return response
 
 
-def _error_page(request: SiteRequest, error: OAuthError) -> HttpResponse:
-    page = {"status": 400, "message": error.description, "page_title": error.description}
-    return page_response(request, "errors/error.html", page, HTTPStatus.BAD_REQUEST)
-
-
 def _error_response(error: OAuthError) -> HttpResponse:
-    headers = dict(NO_STORE)
-    if error.status == HTTPStatus.UNAUTHORIZED:
-        headers["WWW-Authenticate"] = 'Basic realm="OAuth"'
-    return json_response({"error": error.code, "error_description": error.description}, error.status, headers)
+    asks_credentials = {"WWW-Authenticate": 'Basic realm="OAuth"'} if error.status == HTTPStatus.UNAUTHORIZED else {}
+    data = {"error": error.code, "error_description": error.description}
+    return json_response(data, error.status, {**NO_STORE, **asks_credentials})
 
 
 authorize = dispatch_by_method(GET=consent_page, POST=decide)

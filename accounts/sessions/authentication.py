@@ -16,6 +16,7 @@ from accounts.sessions.service import SessionStore
 from accounts.sessions.values import describe_device
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, require_viewer
+from socialsite.web.responses import set_own_cookie
 
 KNOWN_BROWSER_MAX_AGE_S = 365 * 86_400
 
@@ -58,14 +59,7 @@ async def remember_browser(request: SiteRequest, response: HttpResponse, account
     browser = (get_known_browser(request) or KnownBrowser.generate()).with_account(account.id)
     registry, device = request.services[BrowserRegistry], get_session(request).device
     await registry.remember(AccountId(account.id), browser, device, request.caller)
-    response.set_cookie(
-        settings.KNOWN_BROWSER_COOKIE_NAME,
-        browser.cookie_value,
-        max_age=KNOWN_BROWSER_MAX_AGE_S,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    set_own_cookie(response, settings.KNOWN_BROWSER_COOKIE_NAME, browser.cookie_value, KNOWN_BROWSER_MAX_AGE_S)
     return response
 
 
@@ -75,14 +69,7 @@ def get_known_browser(request: SiteRequest) -> KnownBrowser | None:
 
 def set_pending_login(response: HttpResponse, cookie: str) -> HttpResponse:
     """Set the cookie of a pending log-in, or delete it if it is ""."""
-    response.set_cookie(
-        settings.PENDING_LOGIN_COOKIE_NAME,
-        cookie,
-        max_age=PENDING_LOGIN_TTL_MS // 1000 if cookie else 0,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    set_own_cookie(response, settings.PENDING_LOGIN_COOKIE_NAME, cookie, PENDING_LOGIN_TTL_MS // 1000 if cookie else 0)
     return response
 
 

@@ -6,7 +6,6 @@ request.auser. Django's alogin and alogout need the last two. After the view it 
 deletes the cookie, as Django's SessionMiddleware does, but without a thread.
 """
 
-import time
 from typing import Any
 
 from django.conf import settings
@@ -14,7 +13,6 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http.response import HttpResponseBase
-from django.utils.http import http_date
 
 from accounts.models import Account
 from accounts.ports import BadgePort
@@ -29,6 +27,7 @@ from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import PROBE_PATHS, Middleware
 from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SAFE_METHODS, SiteRequest, is_api_path, require_viewer_id, wants_json
+from socialsite.web.responses import set_own_cookie
 
 
 class SessionMiddleware(Middleware):
@@ -151,7 +150,7 @@ async def save_session(request: SiteRequest, response: HttpResponseBase) -> None
     session = request.session
     if session.is_empty():
         if settings.SESSION_COOKIE_NAME in request.COOKIES:
-            _delete_cookie(response)
+            response.delete_cookie(settings.SESSION_COOKIE_NAME, samesite="Lax")
             _clear_viewer_cookie(request, response)
         return
     if not session.modified or response.status_code >= 500:
@@ -161,38 +160,11 @@ async def save_session(request: SiteRequest, response: HttpResponseBase) -> None
     except UpdateError as error:
         raise SessionInterrupted("the session ended while the request ran") from error
     if session.session_key:  # only the session of an account is stored
-        _set_cookie(response, session.session_key, session.get_expiry_age())
+        set_own_cookie(response, settings.SESSION_COOKIE_NAME, session.session_key, session.get_expiry_age())
         _clear_viewer_cookie(request, response)
-
-
-def _delete_cookie(response: HttpResponseBase) -> None:
-    response.delete_cookie(
-        settings.SESSION_COOKIE_NAME,
-        path=settings.SESSION_COOKIE_PATH,
-        domain=settings.SESSION_COOKIE_DOMAIN,
-        samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
-    )
-
-
-def _set_cookie(response: HttpResponseBase, key: str, max_age_s: int) -> None:
-    response.set_cookie(
-        settings.SESSION_COOKIE_NAME,
-        key,
-        max_age=max_age_s,
-        expires=http_date(time.time() + max_age_s),
-        domain=settings.SESSION_COOKIE_DOMAIN,
-        path=settings.SESSION_COOKIE_PATH,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=settings.SESSION_COOKIE_HTTPONLY,
-        samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
-    )
 
 
 def _clear_viewer_cookie(request: SiteRequest, response: HttpResponseBase) -> None:
     """Empty the cookie of static/js/backforward.js: pages of the earlier session are not shown again."""
     if settings.VIEWER_COOKIE_NAME in request.COOKIES:
-        response.set_cookie(
-            settings.VIEWER_COOKIE_NAME,
-            secure=settings.SESSION_COOKIE_SECURE,
-            samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
-        )
+        response.set_cookie(settings.VIEWER_COOKIE_NAME, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")

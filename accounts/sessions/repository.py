@@ -78,10 +78,6 @@ class SessionRepository:
         args = (session_id, now_ms, self.limits.ttl_ms(created_ms, now_ms), self.limits.idle_timeout_ms)
         return bool(await self._sessions[index].run(TOUCH_SESSION_SCRIPT, [session, index], args))
 
-    async def find(self, owner: Owner, session_id: str) -> SessionRecord | None:
-        commands = self.read_commands(owner, session_id)
-        return self.parse_session(*await self._sessions.gather(commands))
-
     async def list_sessions(self, owner: Owner) -> list[tuple[str, SessionRecord]]:
         """Return (id, session) of each stored session. The last used session comes first."""
         ids = await self._read_session_ids(owner)

@@ -298,20 +298,11 @@ class SessionStore(SessionBase):
     async def aclear_expired(cls) -> None:
         """Do nothing: stored sessions have a TTL."""
 
-    def load(self) -> NoReturn:
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        """Replace a synchronous method."""
         raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
 
-    def exists(self, session_key: str) -> NoReturn:
-        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
-
-    def create(self) -> NoReturn:
-        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
-
-    def save(self, must_create: bool = False) -> NoReturn:
-        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
-
-    def delete(self, session_key: str | None = None) -> NoReturn:
-        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
+    load = exists = create = save = delete = _refuse
 
     async def _get_data(self, *, no_load: bool = False) -> dict[str, Any]:
         data: dict[str, Any] = await self._aget_session(no_load=no_load)  # type: ignore[attr-defined]

@@ -12,8 +12,9 @@ from socialsite.limits import ActionLimits, Caller
 from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Scope
+from socialsite.web.middleware.django_async import choose_language
 from socialsite.web.services import SiteServices
-from socialsite.web.websocket import choose_language, find_scope_address, get_header, parse_socket_cookies
+from socialsite.web.websocket import find_scope_address, get_header, parse_socket_cookies
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,6 @@ async def authenticate_socket(scope: Scope, services: SiteServices) -> SocketVie
     return SocketViewer(
         account_id=AccountId(account.id) if account else None,
         session_id=session.session_id if account else None,
-        language=choose_language(cookies, get_header(scope, b"accept-language")),
+        language=choose_language(cookies.get(settings.LANGUAGE_COOKIE_NAME, ""), get_header(scope, b"accept-language")),
         address=address,
     )

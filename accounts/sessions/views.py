@@ -43,7 +43,6 @@ from accounts.sessions.authentication import (
     clear_storage,
     get_known_browser,
     remember_browser,
-    require_account,
     set_pending_login,
     sign_in,
     sign_out,
@@ -55,22 +54,23 @@ from socialsite.errors import ApiError, Conflict, MethodNotAllowed, SignInRequir
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
 from socialsite.site.service import SiteService
-from socialsite.web.middleware.errors import get_error_status, respond_to_error
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
+from socialsite.web.middleware.errors import get_error_status, respond_to_error, shows_errors
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, done, json_response, page_response, respond
 
 FACTOR_PATH, WAITING_PATH = "/accounts/login/factor/", "/accounts/waiting/"
 SIGNUP_TEMPLATE = "accounts/signup.html"
 
 
+async def _refuse_sign_up(request: SiteRequest, error: ApiError, code: str = "") -> HttpResponse:
+    page = {**_sign_up_page(request, None), "refusal": error.message}
+    return page_response(request, SIGNUP_TEMPLATE, page, get_error_status(error))
+
+
+@shows_errors(_refuse_sign_up, SignUpClosed, InvitationInvalid)
 async def signup_page(request: SiteRequest, code: str = "") -> HttpResponse:
     """Show the form of a new account, or the reason why there is none. `code` is that of an invitation."""
-    try:
-        inviter = await request.services[JoiningService].check(code)
-    except (SignUpClosed, InvitationInvalid) as error:
-        if wants_json(request):
-            raise
-        return _refuse_sign_up(request, error)
+    inviter = await request.services[JoiningService].check(code)
     form = SignUpForm(initial={"invitation": code}, asks_reason=_asks_reason(request, code))
     return render_form(request, SIGNUP_TEMPLATE, form, page=_sign_up_page(request, inviter))
 
@@ -81,15 +81,11 @@ def _sign_up_page(request: SiteRequest, inviter: Account | None) -> dict[str, ob
     return {"inviter": None if site.members_only else inviter, "welcome": site.welcome}
 
 
-def _refuse_sign_up(request: SiteRequest, error: ApiError) -> HttpResponse:
-    page = {**_sign_up_page(request, None), "refusal": error.message}
-    return page_response(request, SIGNUP_TEMPLATE, page, get_error_status(error))
-
-
 def _asks_reason(request: SiteRequest, code: str) -> bool:
     return not code and request.services[SiteService].settings.joining == "approval"
 
 
+@shows_errors(_refuse_sign_up, SignUpClosed, InvitationInvalid)
 @sensitive_variables()
 async def sign_up(request: SiteRequest) -> HttpResponse:
     """Create an account and sign it in. The response is 201 with the account. Pages continue with /welcome/.
@@ -100,12 +96,7 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     data, joining = get_form_data(request), request.services[JoiningService]
     code = data.get("invitation", "")
     form = SignUpForm(data, asks_reason=_asks_reason(request, code))
-    try:
-        inviter = await joining.check(code, data.get("handle", ""))
-    except (SignUpClosed, InvitationInvalid) as error:
-        if wants_json(request):
-            raise
-        return _refuse_sign_up(request, error)
+    inviter = await joining.check(code, data.get("handle", ""))
     try:
         fields = await validate_password_form(form, is_known=False)
         account = await joining.sign_up(
@@ -300,7 +291,7 @@ async def passkey_options(request: SiteRequest) -> HttpResponse:
     if purpose == FACTOR:
         account_id = AccountId((await _find_pending(request)).id)
     elif purpose == CONFIRM:
-        account_id = AccountId(require_account(request).id)
+        account_id = require_viewer_id(request)
     else:
         purpose = LOGIN
     return json_response(await request.services[PasskeyService].begin_check(purpose, account_id, request.caller))

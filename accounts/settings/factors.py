@@ -15,7 +15,7 @@ from accounts.forms import FORM_ERRORS, PasskeyForm, TotpForm, redisplay_form, r
 from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, get_site, json_response, page_response
 
 SECURITY_PATH = "/accounts/security/"
@@ -77,7 +77,7 @@ async def add_passkey(request: SiteRequest) -> HttpResponse:
 async def renew_codes(request: SiteRequest) -> HttpResponse:
     """Replace the recovery codes, and show the new ones."""
     require_step_up(request)
-    account_id, service = AccountId(require_account(request).id), request.services[FactorService]
+    account_id, service = require_viewer_id(request), request.services[FactorService]
     if not (await service.find(account_id)).is_set:
         raise FieldErrors(message=_("Recovery codes belong to a second factor. Set one up first."))
     return _respond_with_codes(request, await service.renew_codes(account_id, request.caller))
@@ -87,7 +87,7 @@ async def remove_factor(request: SiteRequest) -> HttpResponse:
     """Remove "totp" or the passkey with this id."""
     require_step_up(request)
     factor = get_form_data(request).get("factor", "")
-    await request.services[FactorService].remove(AccountId(require_account(request).id), factor, request.caller)
+    await request.services[FactorService].remove(require_viewer_id(request), factor, request.caller)
     return done(request, {}, default=SECURITY_PATH)
 
 

@@ -30,10 +30,8 @@ from accounts.mail.service import MailService
 from accounts.mail.values import DIGESTS
 from accounts.models import Account
 from accounts.security.events import SecurityEvents
-from accounts.sessions.authentication import require_account
 from socialsite.errors import Conflict
-from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, page_response, respond
 
 MAIL_PATH = "/accounts/mail/"
@@ -62,7 +60,7 @@ class ResetPasswordForm(NewPasswordForm):
 
 
 async def mail_page(request: SiteRequest) -> HttpResponse:
-    account_id, service = AccountId(require_account(request).id), request.services[MailService]
+    account_id, service = require_viewer_id(request), request.services[MailService]
     row, mails = await service.find(account_id), await service.list_mails(account_id)
     get_token(request)
     return respond(
@@ -87,7 +85,7 @@ async def mail_page(request: SiteRequest) -> HttpResponse:
 async def change_address(request: SiteRequest) -> HttpResponse:
     """Send a mail to confirm the submitted address. The confirmed address stays until then."""
     require_step_up(request)
-    account_id, form = AccountId(require_account(request).id), AddressForm(get_form_data(request))
+    account_id, form = require_viewer_id(request), AddressForm(get_form_data(request))
     service = request.services[MailService]
     try:
         address = await service.request_address(account_id, validate_form(form)["address"], request.caller)
@@ -99,7 +97,7 @@ async def change_address(request: SiteRequest) -> HttpResponse:
 
 async def remove_address(request: SiteRequest) -> HttpResponse:
     require_step_up(request)
-    account_id = AccountId(require_account(request).id)
+    account_id = require_viewer_id(request)
     if settings.MAIL_REQUIRED:
         raise Conflict(_("This site needs a mail address. You can change it."))
     await request.services[MailService].remove_address(account_id)
@@ -108,7 +106,7 @@ async def remove_address(request: SiteRequest) -> HttpResponse:
 
 
 async def choose_digest(request: SiteRequest) -> HttpResponse:
-    account_id, digest = AccountId(require_account(request).id), get_form_data(request).get("digest", "")
+    account_id, digest = require_viewer_id(request), get_form_data(request).get("digest", "")
     await request.services[MailService].choose_digest(account_id, parse_choice("digest", digest, DIGESTS))
     return done(request, {"digest": digest}, default=MAIL_PATH, message=_("Your choices are saved."))
 

@@ -9,15 +9,14 @@ from django.utils.translation import gettext_lazy as _
 from accounts.factors.service import FactorService
 from accounts.factors.values import Factors
 from accounts.oauth.scopes import describe_scopes
-from accounts.security.browsers import BrowserRecord, BrowserRegistry
-from accounts.security.events import SecurityEvent, SecurityEvents
-from accounts.sessions.authentication import get_session, require_account
+from accounts.security.browsers import BrowserRegistry
+from accounts.security.events import SecurityEvents
+from accounts.sessions.authentication import get_session
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
-from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data
-from socialsite.web.responses import done, format_iso_time, respond
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id
+from socialsite.web.responses import done, respond, select_fields
 
 EVENT_LABELS: Mapping[str, str | Promise] = {
     "login": _("Logged in"),
@@ -40,7 +39,7 @@ EVENT_LABELS: Mapping[str, str | Promise] = {
 
 
 async def security_page(request: SiteRequest) -> HttpResponse:
-    account_id, services = AccountId(require_account(request).id), request.services
+    account_id, services = require_viewer_id(request), request.services
     factors = await services[FactorService].find(account_id)
     sessions = await services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
     tokens = await services[AccessTokenService].list_tokens(account_id)
@@ -62,15 +61,17 @@ async def security_page(request: SiteRequest) -> HttpResponse:
         data=lambda: {
             "factors": _factors_json(factors),
             **sessions_json(sessions, tokens),
-            "browsers": [_browser_json(id, browser) for id, browser in browsers.items()],
-            "events": [_event_json(event) for event in events],
+            "browsers": [
+                select_fields(browser, "device network last_login_at", id=id) for id, browser in browsers.items()
+            ],
+            "events": [select_fields(event, "at kind network", **event.details) for event in events],
         },
     )
 
 
 async def forget_browser(request: SiteRequest) -> HttpResponse:
     """Forget a browser: its next log-in counts as that of a stranger."""
-    account_id, id = AccountId(require_account(request).id), get_form_data(request).get("browser", "")
+    account_id, id = require_viewer_id(request), get_form_data(request).get("browser", "")
     await request.services[BrowserRegistry].forget(account_id, id)
     return done(request, {}, default=request.path)
 
@@ -80,24 +81,9 @@ def _factors_json(factors: Factors) -> dict[str, object]:
         "totp": factors.totp is not None,
         "recovery_codes": len(factors.code_digests),
         "passkeys": [
-            {
-                "id": id,
-                "name": passkey.name,
-                "created_at": format_iso_time(passkey.created_ms),
-                "last_used_at": format_iso_time(passkey.last_used_ms) if passkey.last_used_ms else None,
-            }
-            for id, passkey in factors.passkeys.items()
+            select_fields(passkey, "name created_at last_used_at", id=id) for id, passkey in factors.passkeys.items()
         ],
     }
-
-
-def _browser_json(id: str, browser: BrowserRecord) -> dict[str, object]:
-    last_login_at = format_iso_time(browser.last_login_ms)
-    return {"id": id, "device": browser.device, "network": browser.network, "last_login_at": last_login_at}
-
-
-def _event_json(event: SecurityEvent) -> dict[str, object]:
-    return {"at": format_iso_time(event.at_ms), "kind": event.kind, "network": event.network, **event.details}
 
 
 security = dispatch_by_method(GET=security_page, POST=forget_browser)

@@ -31,7 +31,13 @@ from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from socialsite.ids import AccountId
 from socialsite.languages import LANGUAGE_NAMES
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_changed_fields, get_form_data
+from socialsite.web.requests import (
+    SiteRequest,
+    dispatch_by_method,
+    get_changed_fields,
+    get_form_data,
+    require_viewer_id,
+)
 from socialsite.web.responses import done, respond
 
 SETTINGS_PATH, SESSIONS_PATH, PREFERENCES_PATH = "/accounts/settings/", "/accounts/sessions/", "/accounts/preferences/"
@@ -124,7 +130,7 @@ async def change_password(request: SiteRequest) -> HttpResponse:
 
 
 async def sessions_page(request: SiteRequest) -> HttpResponse:
-    account_id = AccountId(require_account(request).id)
+    account_id = require_viewer_id(request)
     sessions = await request.services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
     tokens = await request.services[AccessTokenService].list_tokens(account_id)
     page = {"sessions": sessions, "apps": [(token, describe_scopes(token.scopes)) for token in tokens]}
@@ -136,7 +142,7 @@ async def end_session(request: SiteRequest) -> HttpResponse:
 
     It is no error if the session has ended before.
     """
-    account_id = AccountId(require_account(request).id)
+    account_id = require_viewer_id(request)
     session_id = validate_form(EndSessionForm(get_form_data(request)))["session"]
     is_own = session_id in ("all", get_session(request).session_id)
     if session_id == "all":

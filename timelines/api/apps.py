@@ -1,11 +1,8 @@
 """Registration of apps (https://docs.joinmastodon.org/methods/apps/)."""
 
-from django.http import HttpResponse
-
 from accounts.oauth.service import OAuthService
 from accounts.oauth.values import OAuthApp
 from socialsite.web.requests import SiteRequest
-from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields
 from timelines.pages.presenters import Json
@@ -13,7 +10,7 @@ from timelines.push.service import PushService
 
 
 @endpoint(None)
-async def create(request: SiteRequest) -> HttpResponse:
+async def create(request: SiteRequest) -> Json:
     """Register an app. `redirect_uris` is a list, or a text with one address in each line."""
     fields = api_fields(request)
     app, secret = await request.services[OAuthService].register_app(
@@ -25,18 +22,18 @@ async def create(request: SiteRequest) -> HttpResponse:
     )
     expires = {"client_secret": secret, "client_secret_expires_at": 0}
     key = await request.services[PushService].public_key()
-    return json_response(_application(app, key) | {"client_id": app.id} | expires)
+    return _application(app, key) | {"client_id": app.id} | expires
 
 
 @endpoint(None, needs_token=True)
-async def verify_credentials(request: SiteRequest) -> HttpResponse:
+async def verify_credentials(request: SiteRequest) -> Json:
     """Return the app of the access token."""
     assert request.token is not None
     grant = request.token.grant
     app = await request.services[OAuthService].find_app(grant.app_id)
     if app is not None:
-        return json_response(_application(app, await request.services[PushService].public_key()))
-    return json_response({"name": grant.app_name, "website": grant.website or None, "scopes": grant.scopes})
+        return _application(app, await request.services[PushService].public_key())
+    return {"name": grant.app_name, "website": grant.website or None, "scopes": grant.scopes}
 
 
 def _application(app: OAuthApp, vapid_key: str) -> Json:

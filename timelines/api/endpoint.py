@@ -1,34 +1,39 @@
 """The decorator of every endpoint of the API. It checks the access token.
 
-An endpoint parses its fields, calls a service, and presents the result. It reads no cookie, so it needs no CSRF token.
+An endpoint parses its fields, calls a service, and returns data, which is encoded as JSON; nothing becomes `{}`. It
+may return a response instead. It reads no cookie, so it needs no CSRF token.
 `request.account` and `request.token` belong to the access token (accounts/sessions/middleware.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
+from typing import Concatenate
 
-from django.http.response import HttpResponse, HttpResponseBase
+from django.http.response import HttpResponseBase
 
 from accounts.errors import AccountRequired, InvalidToken, MissingScope
 from accounts.oauth.scopes import includes
 from socialsite.web.requests import AsyncView, P, SiteRequest
 from socialsite.web.responses import json_response
 
+DataView = Callable[Concatenate[SiteRequest, P], Awaitable[object]]
+
 
 def endpoint(
     *scopes: str | None, needs_account: bool = False, needs_token: bool = False
-) -> Callable[[AsyncView[P]], AsyncView[P]]:
+) -> Callable[[DataView[P]], AsyncView[P]]:
     """Check that a token has one of the scopes, before the view is called.
 
     Without a token the view is called for a visitor, unless it needs an account or a token. If the scope is
     None, an invalid token is ignored. Raises InvalidToken (401), MissingScope (403), AccountRequired (422).
     """
 
-    def mark(view: AsyncView[P]) -> AsyncView[P]:
+    def mark(view: DataView[P]) -> AsyncView[P]:
         @wraps(view)
         async def check_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             check_token(request, scopes, needs_account=needs_account, needs_token=needs_token)
-            return await view(request, *args, **kwargs)
+            data = await view(request, *args, **kwargs)
+            return data if isinstance(data, HttpResponseBase) else json_response({} if data is None else data)
 
         check_and_call.csrf_exempt = True  # type: ignore[attr-defined]  # read by Django
         return check_and_call
@@ -40,8 +45,8 @@ def constant(data: object, *scopes: str | None, needs_account: bool = False) -> 
     """Return an endpoint that always returns `data`, for what the site does not have."""
 
     @endpoint(*scopes, needs_account=needs_account)
-    async def view(request: SiteRequest) -> HttpResponse:
-        return json_response(data)
+    async def view(request: SiteRequest) -> object:
+        return data
 
     return view
 

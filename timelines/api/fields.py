@@ -65,6 +65,14 @@ def id_field(fields: FormFields, name: str) -> int | None:
     return number
 
 
+def require_id(fields: FormFields, name: str) -> int:
+    """Return the id in a field. Raises Invalid if the field is absent or not an id."""
+    number = id_field(fields, name)
+    if number is None:
+        raise Invalid({name: _("This is not an id.")})
+    return number
+
+
 def ids_field(fields: FormFields, name: str, maximum: int) -> list[int]:
     """Return the ids of `name[]`, at most `maximum`, each once. Texts that are no ids are left out."""
     numbers = (parse_id(text) for text in fields.values_of(name))

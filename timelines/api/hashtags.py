@@ -10,12 +10,10 @@ from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from socialsite.web.requests import AsyncView, SiteRequest, get_viewer_id, require_viewer_id
-from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.account import format_date
 from timelines.api.fields import api_fields, limit_field
 from timelines.api.pagination import page_response
-from timelines.api.presenters import site_url
 from timelines.errors import HashtagNotFound
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.pages.presenters import Json, hashtag_url
@@ -37,10 +35,10 @@ def action_endpoint(scopes: tuple[str, ...], act: Action, *, is_followed: bool |
     """Return the endpoint of an action on a hashtag. `is_followed` is the state after it, if it is known."""
 
     @endpoint(*scopes, needs_account=True)
-    async def view(request: SiteRequest, tag: str) -> HttpResponse:
+    async def view(request: SiteRequest, tag: str) -> Json:
         me, name = require_viewer_id(request), _normalize(tag)
         await act(request, me, name, request.caller)
-        return json_response(await _own_tag_json(request, name, is_followed))
+        return await _own_tag_json(request, name, is_followed)
 
     return view
 
@@ -72,8 +70,8 @@ unfeature = action_endpoint(("write:accounts",), _unfeature)
 
 
 @endpoint("read:statuses", "read:follows")
-async def show(request: SiteRequest, tag: str) -> HttpResponse:
-    return json_response(await _own_tag_json(request, _normalize(tag)))
+async def show(request: SiteRequest, tag: str) -> Json:
+    return await _own_tag_json(request, _normalize(tag))
 
 
 @endpoint("read:follows", "follow", needs_account=True)
@@ -85,44 +83,43 @@ async def followed(request: SiteRequest) -> HttpResponse:
 
 
 @endpoint("read:accounts", needs_account=True)
-async def featured(request: SiteRequest) -> HttpResponse:
-    return await _featured_response(request, require_account(request))
+async def featured(request: SiteRequest) -> list[Json]:
+    return await _featured_tags(request, require_account(request))
 
 
 @endpoint("read:accounts")
-async def featured_of_account(request: SiteRequest, account_id: AccountId) -> HttpResponse:
-    return await _featured_response(request, await request.services[AccountService].get_active(account_id))
+async def featured_of_account(request: SiteRequest, account_id: AccountId) -> list[Json]:
+    return await _featured_tags(request, await request.services[AccountService].get_active(account_id))
 
 
 @endpoint("write:accounts", needs_account=True)
-async def create_featured(request: SiteRequest) -> HttpResponse:
+async def create_featured(request: SiteRequest) -> Json:
     me, tag = require_viewer_id(request), _normalize(api_fields(request).get("name", "").removeprefix("#"))
     account = await request.services[FeaturedService].feature_hashtag(me, tag)
     used = await request.services[FeaturedService].hashtags_in_use(me, me)
-    return json_response(_featured_json(request, account, used.get(tag, HashtagUse(tag))))
+    return _featured_json(request, account, used.get(tag, HashtagUse(tag)))
 
 
 @endpoint("write:accounts", needs_account=True)
-async def delete_featured(request: SiteRequest, tag: str) -> HttpResponse:
+async def delete_featured(request: SiteRequest, tag: str) -> None:
     await request.services[FeaturedService].unfeature_hashtag(require_viewer_id(request), _normalize(tag))
-    return json_response({})
 
 
 @endpoint("read:accounts", needs_account=True)
-async def suggestions(request: SiteRequest) -> HttpResponse:
+async def suggestions(request: SiteRequest) -> list[Json]:
     """Return hashtags that the account uses and does not feature, the most used first."""
     me = require_viewer_id(request)
     used = await request.services[FeaturedService].hashtags_in_use(me, me)
     tags = [tag for tag in used if tag not in require_account(request).preferences.featured_hashtags]
-    return json_response([await _own_tag_json(request, tag) for tag in tags[:FEATURED_HASHTAGS_CAP]])
+    return [await _own_tag_json(request, tag) for tag in tags[:FEATURED_HASHTAGS_CAP]]
 
 
-async def _featured_response(request: SiteRequest, account: Account) -> HttpResponse:
+async def _featured_tags(request: SiteRequest, account: Account) -> list[Json]:
     """Return the featured hashtags of an account. Their posts are counted among the newest that the viewer may see."""
     tags, used = account.preferences.featured_hashtags, dict[str, HashtagUse]()
     if tags:
         used = await request.services[FeaturedService].hashtags_in_use(AccountId(account.id), get_viewer_id(request))
-    return json_response([_featured_json(request, account, used.get(tag, HashtagUse(tag))) for tag in tags])
+    return [_featured_json(request, account, used.get(tag, HashtagUse(tag))) for tag in tags]
 
 
 def _featured_json(request: SiteRequest, account: Account, use: HashtagUse) -> Json:
@@ -130,7 +127,7 @@ def _featured_json(request: SiteRequest, account: Account, use: HashtagUse) -> J
     return {
         "id": use.tag,
         "name": use.tag,
-        "url": site_url(request) + hashtag_url(use.tag),
+        "url": request.site_url + hashtag_url(use.tag),
         "statuses_count": str(use.posts),
         "last_status_at": None if use.last_post_ms is None else format_date(use.last_post_ms),
     }
@@ -138,7 +135,7 @@ def _featured_json(request: SiteRequest, account: Account, use: HashtagUse) -> J
 
 async def _own_tag_json(request: SiteRequest, tag: str, is_followed: bool | None = None) -> Json:
     """Return a hashtag with whether the viewer follows and features it."""
-    account, entity = request.account, tag_json(tag, site_url(request))
+    account, entity = request.account, tag_json(tag, request.site_url)
     if account is None:
         return entity | {"following": False, "featuring": False}
     if is_followed is None:

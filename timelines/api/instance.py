@@ -1,30 +1,32 @@
-"""The site itself in the API."""
+"""The site itself in the API, and the announcements of its staff."""
 
 import re
 
 from django.conf import settings
-from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.sessions.authentication import require_account
 from socialsite import __version__
 from socialsite.languages import LANGUAGE_NAMES
+from socialsite.site.service import SiteService
 from socialsite.site.settings import SiteSettings
 from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 from socialsite.web.requests import SiteRequest
-from socialsite.web.responses import get_site, json_response
+from socialsite.web.responses import get_site
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.instance import (
     OPEN_MODES,
     SiteFigures,
     SiteInfo,
+    announcement_entity,
     instance_entity,
     instance_v1_entity,
     rule_entities,
 )
-from timelines.api.presenters import site_url
+from timelines.api.fields import api_fields, flag
+from timelines.home.announcements import dismiss_for
 from timelines.pages.presenters import Json
 from timelines.pages.site_texts import site_text_html
 from timelines.push.service import PushService
@@ -35,45 +37,45 @@ NODEINFO_SCHEMA = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 
 
 @endpoint(None)
-async def show(request: SiteRequest) -> HttpResponse:
+async def show(request: SiteRequest) -> Json:
     key = await request.services[PushService].public_key()
-    return json_response(instance_entity(_site_info(request), await _read_figures(request), key))
+    return instance_entity(_site_info(request), await _read_figures(request), key)
 
 
 @endpoint(None)
-async def show_v1(request: SiteRequest) -> HttpResponse:
-    return json_response(instance_v1_entity(_site_info(request), await _read_figures(request)))
+async def show_v1(request: SiteRequest) -> Json:
+    return instance_v1_entity(_site_info(request), await _read_figures(request))
 
 
 @endpoint(None)
-async def languages(request: SiteRequest) -> HttpResponse:
+async def languages(request: SiteRequest) -> list[Json]:
     """Return the languages that a post may have."""
-    return json_response([{"code": code, "name": name} for code, name in LANGUAGE_NAMES.items()])
+    return [{"code": code, "name": name} for code, name in LANGUAGE_NAMES.items()]
 
 
 @endpoint(None)
-async def extended_description(request: SiteRequest) -> HttpResponse:
-    return json_response({"updated_at": None, "content": site_text_html(get_site(request), "about") + ""})
+async def extended_description(request: SiteRequest) -> Json:
+    return {"updated_at": None, "content": site_text_html(get_site(request), "about") + ""}
 
 
 @endpoint(None)
-async def privacy_policy(request: SiteRequest) -> HttpResponse:
-    return json_response({"updated_at": None, "content": site_text_html(get_site(request), "privacy") + ""})
+async def privacy_policy(request: SiteRequest) -> Json:
+    return {"updated_at": None, "content": site_text_html(get_site(request), "privacy") + ""}
 
 
 @endpoint(None)
-async def terms_of_service(request: SiteRequest) -> HttpResponse:
+async def terms_of_service(request: SiteRequest) -> Json:
     content = site_text_html(get_site(request), "terms") + ""
-    return json_response({"effective_date": None, "effective": True, "content": content, "succeeded_by": None})
+    return {"effective_date": None, "effective": True, "content": content, "succeeded_by": None}
 
 
 @endpoint(None)
-async def rules(request: SiteRequest) -> HttpResponse:
-    return json_response(rule_entities(get_site(request)))
+async def rules(request: SiteRequest) -> list[Json]:
+    return rule_entities(get_site(request))
 
 
 @endpoint(None)
-async def activity(request: SiteRequest) -> HttpResponse:
+async def activity(request: SiteRequest) -> list[Json]:
     """Return the activity of the last weeks, at most an hour old."""
 
     async def read() -> list[Json]:
@@ -85,58 +87,65 @@ async def activity(request: SiteRequest) -> HttpResponse:
             for week in weeks
         ]  # fmt: skip
 
-    return json_response(await get_or_compute("activity", list[Json], ACTIVITY_TTL_S, read))
+    return await get_or_compute("activity", list[Json], ACTIVITY_TTL_S, read)
 
 
 @endpoint("read:accounts", needs_account=True)
-async def preferences(request: SiteRequest) -> HttpResponse:
+async def preferences(request: SiteRequest) -> Json:
     """Return what the account chose for reading and writing posts."""
     account = require_account(request)
     chosen = account.preferences
-    return json_response(
-        {
-            "posting:default:visibility": "private" if account.is_private else "public",
-            "posting:default:sensitive": False,
-            "posting:default:language": chosen.language,
-            "posting:default:quote_policy": "public",
-            "reading:expand:media": "default",
-            "reading:expand:spoilers": chosen.opens_warnings,
-            "reading:autoplay:gifs": False,
-        }
-    )
+    return {
+        "posting:default:visibility": "private" if account.is_private else "public",
+        "posting:default:sensitive": False,
+        "posting:default:language": chosen.language,
+        "posting:default:quote_policy": "public",
+        "reading:expand:media": "default",
+        "reading:expand:spoilers": chosen.opens_warnings,
+        "reading:autoplay:gifs": False,
+    }
 
 
 @endpoint(None)
-async def nodeinfo_links(request: SiteRequest) -> HttpResponse:
+async def nodeinfo_links(request: SiteRequest) -> Json:
     """Name the address of the node information (https://nodeinfo.diaspora.software/)."""
-    return json_response({"links": [{"rel": NODEINFO_SCHEMA, "href": f"{site_url(request)}/nodeinfo/2.0"}]})
+    return {"links": [{"rel": NODEINFO_SCHEMA, "href": f"{request.site_url}/nodeinfo/2.0"}]}
 
 
 @endpoint(None)
-async def nodeinfo(request: SiteRequest) -> HttpResponse:
+async def nodeinfo(request: SiteRequest) -> Json:
     """Return the node information. Clients that do not know this software read `upstream`."""
     figures, site = await _read_figures(request), get_site(request)
-    usage = {
-        "users": {"total": figures.accounts, "activeMonth": figures.active_month},
-        "localPosts": figures.posts,
-    }
+    usage = {"users": {"total": figures.accounts, "activeMonth": figures.active_month}, "localPosts": figures.posts}
     if site.members_only and request.account is None:
         usage = {"users": {}}
-    return json_response(
-        {
-            "version": "2.0",
-            "software": {"name": "socialsite", "version": __version__},
-            "protocols": [],
-            "services": {"inbound": [], "outbound": ["atom1.0"]},
-            "openRegistrations": site.joining in OPEN_MODES,
-            "usage": usage,
-            "metadata": {
-                "nodeName": site.title,
-                "nodeDescription": _description(site),
-                "upstream": {"name": "mastodon"},
-            },
-        }
-    )
+    return {
+        "version": "2.0",
+        "software": {"name": "socialsite", "version": __version__},
+        "protocols": [],
+        "services": {"inbound": [], "outbound": ["atom1.0"]},
+        "openRegistrations": site.joining in OPEN_MODES,
+        "usage": usage,
+        "metadata": {"nodeName": site.title, "nodeDescription": _description(site), "upstream": {"name": "mastodon"}},
+    }
+
+
+# Announcements of staff
+
+
+@endpoint("read", "read:accounts", "write:accounts", needs_account=True)
+async def announcements(request: SiteRequest) -> list[Json]:
+    """Return the current announcements; the dismissed ones only with `with_dismissed`."""
+    dismissed = require_account(request).preferences.dismissed_announcements
+    now_ms, with_dismissed = request.services.clock.now_ms(), flag(api_fields(request), "with_dismissed")
+    current = (each for each in request.services[SiteService].announcements if each.is_current(now_ms))
+    shown = [each for each in current if with_dismissed or each.id not in dismissed]
+    return [announcement_entity(each, each.id in dismissed) for each in shown]
+
+
+@endpoint("write:accounts", needs_account=True)
+async def dismiss_announcement(request: SiteRequest, announcement_id: int) -> None:
+    await dismiss_for(request, announcement_id)
 
 
 async def _read_figures(request: SiteRequest) -> SiteFigures:
@@ -159,18 +168,8 @@ async def _read_figures(request: SiteRequest) -> SiteFigures:
 def _site_info(request: SiteRequest) -> SiteInfo:
     site = get_site(request)
     contact = site.contact or re.sub("^mailto:", "", settings.SECURITY_CONTACT)
-    config = request.services.config
-    return SiteInfo(
-        host=request.get_host(),
-        url=site_url(request),
-        socket_url=re.sub("^http", "ws", site_url(request)),
-        settings=site,
-        description=_description(site),
-        email=contact if "@" in contact else "",
-        languages=tuple(code for code, _name in settings.LANGUAGES),
-        post_max_length=config.post_max_length,
-        poll_max_options=config.poll_max_options,
-    )
+    email = contact if "@" in contact else ""
+    return SiteInfo(request.site_url, site, _description(site), email, request.services.config)
 
 
 def _description(site: SiteSettings) -> str:

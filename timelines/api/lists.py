@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, require_viewer_id
-from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields, flag, ids_field
 from timelines.api.relationships import page_of_accounts
@@ -28,27 +27,27 @@ DEFAULT_POLICY: Final = "list"
 
 
 @endpoint("read:lists", needs_account=True)
-async def index(request: SiteRequest) -> HttpResponse:
-    return json_response(await _lists_json(request, await _service(request).all_lists(require_viewer_id(request))))
+async def index(request: SiteRequest) -> list[Json]:
+    return await _lists_json(request, await _service(request).all_lists(require_viewer_id(request)))
 
 
 @endpoint("write:lists", needs_account=True)
-async def create(request: SiteRequest) -> HttpResponse:
+async def create(request: SiteRequest) -> Json:
     fields, me, lists = api_fields(request), require_viewer_id(request), _service(request)
     replies, exclusive = _parse_replies(fields.get("replies_policy", DEFAULT_POLICY)), flag(fields, "exclusive")
     created = await lists.create(owner_id=me, title=fields.get("title", ""), now_ms=request.services.clock.now_ms())
     created = await lists.edit(owner_id=me, list_id=created.id, replies=replies, exclusive=exclusive or None)
-    return json_response((await _lists_json(request, [created]))[0])
+    return (await _lists_json(request, [created]))[0]
 
 
 @endpoint("read:lists", needs_account=True)
-async def show(request: SiteRequest, list_id: ListId) -> HttpResponse:
+async def show(request: SiteRequest, list_id: ListId) -> Json:
     account_list = await _service(request).get(owner_id=require_viewer_id(request), list_id=list_id)
-    return json_response((await _lists_json(request, [account_list]))[0])
+    return (await _lists_json(request, [account_list]))[0]
 
 
 @endpoint("write:lists", needs_account=True)
-async def edit(request: SiteRequest, list_id: ListId) -> HttpResponse:
+async def edit(request: SiteRequest, list_id: ListId) -> Json:
     fields = api_fields(request)
     edited = await _service(request).edit(
         owner_id=require_viewer_id(request),
@@ -57,13 +56,12 @@ async def edit(request: SiteRequest, list_id: ListId) -> HttpResponse:
         replies=_parse_replies(fields["replies_policy"]) if "replies_policy" in fields else None,
         exclusive=flag(fields, "exclusive") if "exclusive" in fields else None,
     )
-    return json_response((await _lists_json(request, [edited]))[0])
+    return (await _lists_json(request, [edited]))[0]
 
 
 @endpoint("write:lists", needs_account=True)
-async def delete(request: SiteRequest, list_id: ListId) -> HttpResponse:
+async def delete(request: SiteRequest, list_id: ListId) -> None:
     await _service(request).delete(owner_id=require_viewer_id(request), list_id=list_id)
-    return json_response({})
 
 
 @endpoint("read:lists", needs_account=True)
@@ -73,29 +71,27 @@ async def members(request: SiteRequest, list_id: ListId) -> HttpResponse:
 
 
 @endpoint("write:lists", needs_account=True)
-async def add_members(request: SiteRequest, list_id: ListId) -> HttpResponse:
+async def add_members(request: SiteRequest, list_id: ListId) -> None:
     me, now_ms = require_viewer_id(request), request.services.clock.now_ms()
     await _service(request).get(owner_id=me, list_id=list_id)
     for id in ids_field(api_fields(request), "account_ids", MEMBERS_AT_ONCE):
         await _service(request).add_member(owner_id=me, list_id=list_id, account_id=AccountId(id), now_ms=now_ms)
-    return json_response({})
 
 
 @endpoint("write:lists", needs_account=True)
-async def remove_members(request: SiteRequest, list_id: ListId) -> HttpResponse:
+async def remove_members(request: SiteRequest, list_id: ListId) -> None:
     me = require_viewer_id(request)
     await _service(request).get(owner_id=me, list_id=list_id)
     for id in ids_field(api_fields(request), "account_ids", MEMBERS_AT_ONCE):
         await _service(request).remove_member(owner_id=me, list_id=list_id, account_id=AccountId(id))
-    return json_response({})
 
 
 @endpoint("read:lists", needs_account=True)
-async def of_account(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+async def of_account(request: SiteRequest, account_id: AccountId) -> list[Json]:
     """Return the lists of the viewer that have the account as a member."""
     lists = await _service(request).all_lists(require_viewer_id(request))
     ids = await _service(request).lists_with(lists, account_id)
-    return json_response(await _lists_json(request, [each for each in lists if each.id in ids]))
+    return await _lists_json(request, [each for each in lists if each.id in ids])
 
 
 def _service(request: SiteRequest) -> ListService:

@@ -11,7 +11,6 @@ from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
 from timelines.api.entities.media import upload_entity
 from timelines.api.fields import api_fields
-from timelines.api.presenters import site_url
 from timelines.errors import MediaInvalid
 from timelines.media.forms import parse_focus
 from timelines.media.media import UPLOAD_MAX_BYTES, Media
@@ -35,10 +34,7 @@ async def upload(request: SiteRequest) -> HttpResponse:
     if len(files) != 1:
         raise MediaInvalid({"file": _("Choose one picture.")})
     row = await media.upload(
-        owner_id=me,
-        content=files[0],
-        alt=fields.get("description", ""),
-        focus=parse_focus(fields) or (0.0, 0.0),
+        owner_id=me, content=files[0], alt=fields.get("description", ""), focus=parse_focus(fields) or (0.0, 0.0)
     )
     await media.wait_until_done([row], READY_TIMEOUT_S)
     return _response(request, await media.find_own(me, row.id), HTTPStatus.ACCEPTED)
@@ -56,20 +52,16 @@ async def describe(request: SiteRequest, media_id: int) -> HttpResponse:
     """Change the description and the focal point. A thumbnail is ignored, since the site makes one."""
     fields = api_fields(request)
     row = await request.services[MediaService].describe(
-        owner_id=require_viewer_id(request),
-        media_id=media_id,
-        alt=fields.get("description"),
-        focus=parse_focus(fields),
+        owner_id=require_viewer_id(request), media_id=media_id, alt=fields.get("description"), focus=parse_focus(fields)
     )
     return _response(request, row, HTTPStatus.PARTIAL_CONTENT)
 
 
 @endpoint("write:media", needs_account=True)
-async def delete(request: SiteRequest, media_id: int) -> HttpResponse:
+async def delete(request: SiteRequest, media_id: int) -> None:
     await request.services[MediaService].delete(owner_id=require_viewer_id(request), media_id=media_id)
-    return json_response({})
 
 
 def _response(request: SiteRequest, row: Media, unready_status: HTTPStatus) -> HttpResponse:
     status = HTTPStatus.OK if row.state == "ready" else unready_status
-    return json_response(upload_entity(row, site_url(request)), status)
+    return json_response(upload_entity(row, request.site_url), status)

@@ -1,26 +1,21 @@
 """Notifications in the API, single (v1) and grouped (v2), and their policy."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
+from msgspec import Raw
 
 from socialsite.errors import Invalid, NotFound
 from socialsite.ids import AccountId, PostId, id_at
 from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
-from socialsite.web.responses import format_iso_time, json_response
+from socialsite.web.responses import format_iso_time
 from timelines.api.endpoint import endpoint
-from timelines.api.entities.notification import (
-    GROUP_MS,
-    GROUPED_TYPES,
-    KINDS_BY_TYPE,
-    group_key,
-    parse_group_key,
-)
+from timelines.api.entities.notification import GROUP_MS, GROUPED_TYPES, KINDS_BY_TYPE, group_key, parse_group_key
 from timelines.api.fields import api_fields, id_field
-from timelines.api.pagination import api_page, page_response
-from timelines.api.presenters import accounts_by_id, notifications_json, site_url, statuses_json
+from timelines.api.pagination import api_page, entries_response
+from timelines.api.presenters import accounts_json, notifications_json, statuses_json
 from timelines.notifications.notification import (
     NOTIFICATION_KINDS,
     TYPE_BY_KIND,
@@ -45,8 +40,8 @@ FOLLOWED_FROM_ALL: Final[tuple[NotificationPreference, NotificationPreference]] 
 @endpoint("read:notifications", needs_account=True)
 async def index(request: SiteRequest) -> HttpResponse:
     entries = await _read_page(request)
-    data = await notifications_json(request.services, site_url(request), entries)
-    return _respond_with_page(request, data, entries)
+    data = await notifications_json(request, entries)
+    return entries_response(request, data, [entry.id for entry in entries])
 
 
 async def _read_page(request: SiteRequest) -> list[VisibleNotification]:
@@ -65,41 +60,39 @@ async def _read_page(request: SiteRequest) -> list[VisibleNotification]:
     return query.trim(page.entries, lambda entry: entry.id)
 
 
-def _respond_with_page(
-    request: SiteRequest, data: Sequence[object] | Mapping[str, object], entries: Sequence[VisibleNotification]
-) -> HttpResponse:
-    return page_response(
-        request, data, next_id=entries[-1].id if entries else None, previous_id=entries[0].id if entries else None
-    )
-
-
 @endpoint("read:notifications", needs_account=True)
-async def show(request: SiteRequest, notification_id: PostId) -> HttpResponse:
-    entry = await request.services[NotificationService].find(require_viewer_id(request), notification_id)
-    notifications = await notifications_json(request.services, site_url(request), [] if entry is None else [entry])
-    if not notifications:
-        raise NotFound
-    return json_response(notifications[0])
+async def show(request: SiteRequest, notification_id: PostId) -> Json:
+    for notification in await notifications_json(request, await _read_single(request, notification_id)):
+        return notification
+    raise NotFound
 
 
 @endpoint("write:notifications", needs_account=True)
-async def clear(request: SiteRequest) -> HttpResponse:
+async def clear(request: SiteRequest) -> None:
     await request.services[NotificationService].delete(require_viewer_id(request))
-    return json_response({})
 
 
 @endpoint("write:notifications", needs_account=True)
-async def dismiss(request: SiteRequest, notification_id: PostId) -> HttpResponse:
-    me, service = require_viewer_id(request), request.services[NotificationService]
-    if await service.find(me, notification_id) is None:
+async def dismiss(request: SiteRequest, notification_id: PostId) -> None:
+    await _delete(request, await _read_single(request, notification_id))
+
+
+async def _read_single(request: SiteRequest, notification_id: PostId) -> list[VisibleNotification]:
+    """Return a list with the notification. Raises NotFound."""
+    entry = await request.services[NotificationService].find(require_viewer_id(request), notification_id)
+    if entry is None:
         raise NotFound
-    await service.delete(me, [notification_id])
-    return json_response({})
+    return [entry]
+
+
+async def _delete(request: SiteRequest, entries: Sequence[VisibleNotification]) -> None:
+    ids = [entry.id for entry in entries]
+    await request.services[NotificationService].delete(require_viewer_id(request), ids)
 
 
 @endpoint("read:notifications", needs_account=True)
-async def count_unread(request: SiteRequest) -> HttpResponse:
-    return json_response({"count": await request.services[NotificationService].unread(require_viewer_id(request))})
+async def count_unread(request: SiteRequest) -> Json:
+    return {"count": await request.services[NotificationService].unread(require_viewer_id(request))}
 
 
 # Groups
@@ -110,37 +103,33 @@ async def groups(request: SiteRequest) -> HttpResponse:
     entries = await _read_page(request)
     types = frozenset(api_fields(request).values_of("grouped_types")) or GROUPED_TYPES
     data = await _groups_json(request, entries, types & GROUPED_TYPES)
-    return _respond_with_page(request, data, entries)
+    return entries_response(request, data, [entry.id for entry in entries])
 
 
 @endpoint("read:notifications", needs_account=True)
-async def show_group(request: SiteRequest, key: str) -> HttpResponse:
-    return json_response(await _groups_json(request, await _read_group(request, key), GROUPED_TYPES))
+async def show_group(request: SiteRequest, key: str) -> Json:
+    return await _groups_json(request, await _read_group(request, key), GROUPED_TYPES)
 
 
 @endpoint("read:notifications", needs_account=True)
-async def group_accounts(request: SiteRequest, key: str) -> HttpResponse:
+async def group_accounts(request: SiteRequest, key: str) -> list[Raw]:
     ids = dict.fromkeys(entry.author.id for entry in await _read_group(request, key))
-    return json_response(list((await accounts_by_id(request.services, site_url(request), ids)).values()))
+    return await accounts_json(request, ids)
 
 
 @endpoint("write:notifications", needs_account=True)
-async def dismiss_group(request: SiteRequest, key: str) -> HttpResponse:
-    ids = [entry.id for entry in await _read_group(request, key)]
-    await request.services[NotificationService].delete(require_viewer_id(request), ids)
-    return json_response({})
+async def dismiss_group(request: SiteRequest, key: str) -> None:
+    await _delete(request, await _read_group(request, key))
 
 
 async def _read_group(request: SiteRequest, key: str) -> list[VisibleNotification]:
     """Return the notifications of a group. Raises NotFound."""
-    me, service = require_viewer_id(request), request.services[NotificationService]
     kind, number = parse_group_key(key)
     if kind is None:
-        entry = await service.find(me, PostId(number))
-        entries = [] if entry is None else [entry]
-    else:
-        page = await service.page(me, before=id_at((number + 1) * GROUP_MS), limit=MAX_NOTIFICATIONS, kinds=[kind])
-        entries = [entry for entry in page.entries if group_key(entry, GROUPED_TYPES) == key]
+        return await _read_single(request, PostId(number))
+    me, end = require_viewer_id(request), id_at((number + 1) * GROUP_MS)
+    page = await request.services[NotificationService].page(me, before=end, limit=MAX_NOTIFICATIONS, kinds=[kind])
+    entries = [entry for entry in page.entries if group_key(entry, GROUPED_TYPES) == key]
     if not entries:
         raise NotFound
     return entries
@@ -154,14 +143,13 @@ async def _groups_json(
     for entry in entries:
         if entry.kind in TYPE_BY_KIND:
             groups.setdefault(group_key(entry, grouped_types), []).append(entry)
-    site = site_url(request)
     posts = {members[0].entry.id: members[0].entry for members in groups.values() if members[0].entry is not None}
     samples = {key: list(dict.fromkeys(each.author.id for each in group)) for key, group in groups.items()}
     ids = dict.fromkeys(id for sample in samples.values() for id in sample[:SAMPLE_ACCOUNTS])
     return {
-        "accounts": list((await accounts_by_id(request.services, site, ids)).values()),
+        "accounts": await accounts_json(request, ids),
         "partial_accounts": [],
-        "statuses": await statuses_json(request.services, site, list(posts.values())),
+        "statuses": await statuses_json(request, list(posts.values())),
         "notification_groups": [
             _group_json(key, members, samples[key][:SAMPLE_ACCOUNTS]) for key, members in groups.items()
         ],
@@ -187,13 +175,13 @@ def _group_json(key: str, members: Sequence[VisibleNotification], sample: Sequen
 
 
 @endpoint("read:notifications", needs_account=True)
-async def show_policy(request: SiteRequest) -> HttpResponse:
+async def policy(request: SiteRequest) -> Json:
     preferences = await request.services[NotificationService].preferences(require_viewer_id(request))
-    return json_response(_policy_json(preferences.values()))
+    return _policy_json(preferences.values())
 
 
 @endpoint("write:notifications", needs_account=True)
-async def edit_policy(request: SiteRequest) -> HttpResponse:
+async def set_policy(request: SiteRequest) -> Json:
     """Accept or drop notifications of accounts that the viewer does not follow. Other choices are not offered."""
     fields, me, service = api_fields(request), require_viewer_id(request), request.services[NotificationService]
     allowed = {name: (ACCEPT, DROP) if name == "for_not_following" else (ACCEPT,) for name in POLICY_FIELDS}
@@ -206,7 +194,7 @@ async def edit_policy(request: SiteRequest) -> HttpResponse:
         changed = {kind: new for kind, preference in preferences.items() if preference == old}
         await service.set_preferences(me, changed)
         preferences = {**preferences, **changed}
-    return json_response(_policy_json(preferences.values()))
+    return _policy_json(preferences.values())
 
 
 def _policy_json(preferences: Collection[NotificationPreference]) -> Json:

@@ -47,9 +47,9 @@ class ApiPage(msgspec.Struct, frozen=True):
 
     def trim(self, entries: Iterable[T], id_of: Callable[[T], int]) -> list[T]:
         """Return the entries without those at or beyond `max_id`, `since_id` and `min_id`."""
-        newest = None if self.max_id is None else self.max_id
-        oldest = max(self.since_id or 0, self.min_id or 0)
-        return [entry for entry in entries if oldest < id_of(entry) and (newest is None or id_of(entry) < newest)]
+        below = MAX_ID + 1 if self.max_id is None else self.max_id
+        above = max(self.since_id or 0, self.min_id or 0)
+        return [entry for entry in entries if above < id_of(entry) < below]
 
 
 def api_page(fields: FormFields, default: int = DEFAULT_API_LIMIT, maximum: int = MAX_API_LIMIT) -> ApiPage:
@@ -80,6 +80,14 @@ def edge_field(fields: FormFields, name: str) -> tuple[int, int] | None:
 def encode_edge(at: int, id: int) -> str:
     """Return a cursor of digits for a collection that is ordered by a time or another score, and by ids."""
     return f"{at}{id:0{EDGE_ID_DIGITS}}"
+
+
+def entries_response(
+    request: SiteRequest, data: Sequence[object] | Mapping[str, object], ids: Sequence[int], is_last: bool = False
+) -> HttpResponse:
+    """Return a page whose cursors are the ids of its entries, newest first. After the last page there is no other."""
+    oldest, newest = (ids[-1], ids[0]) if ids else (None, None)
+    return page_response(request, data, next_id=None if is_last else oldest, previous_id=newest)
 
 
 def page_response(

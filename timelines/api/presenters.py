@@ -6,13 +6,13 @@ home of 40 posts takes longer than reading it.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 import msgspec
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import format_iso_time
 from socialsite.web.services import SiteServices
 from timelines.api.entities.account import account_entity
@@ -34,24 +34,28 @@ Part = tuple[AccountSummary, tuple[Mention, ...]]
 """The author of a post, and the accounts that its text mentions."""
 
 
-def site_url(request: SiteRequest) -> str:
-    """Return the address of the site, without a path."""
-    return f"{request.scheme}://{request.get_host()}"
+class Site(Protocol):
+    """A request or a stream, whose address entities contain."""
+
+    @property
+    def services(self) -> SiteServices: ...
+    @property
+    def site_url(self) -> str: ...
 
 
-async def accounts_json(services: SiteServices, site: str, ids: Iterable[AccountId]) -> list[msgspec.Raw]:
+async def accounts_json(site: Site, ids: Iterable[AccountId]) -> list[msgspec.Raw]:
     """Return the active accounts among `ids`, in their order."""
-    return list((await accounts_by_id(services, site, ids)).values())
+    return list((await accounts_by_id(site, ids)).values())
 
 
 async def accounts_by_id(
-    services: SiteServices, site: str, ids: Iterable[AccountId], *, is_fresh: bool = False
+    site: Site, ids: Iterable[AccountId], *, is_fresh: bool = False
 ) -> dict[AccountId, msgspec.Raw]:
     """Return the active accounts among `ids`, in their order. With `is_fresh` their counts are read again."""
-    authors, service = dict[AccountId, Author | None].fromkeys(ids), services[AccountSummaryService]
+    authors, service = dict[AccountId, Author | None].fromkeys(ids), site.services[AccountSummaryService]
     summaries = await (service.find_fresh(authors) if is_fresh else service.find(authors))
-    author_summaries = (summaries[id] for id in authors if id in summaries)
-    return {each.id: msgspec.Raw(_encoded_account(each, site)) for each in author_summaries if each.author.is_visible}
+    active = [id for id in authors if id in summaries and summaries[id].author.is_visible]
+    return {id: msgspec.Raw(_encoded_account(summaries[id], site.site_url)) for id in active}
 
 
 def with_fields(entity: msgspec.Raw, fields: Json) -> msgspec.Raw:
@@ -59,26 +63,24 @@ def with_fields(entity: msgspec.Raw, fields: Json) -> msgspec.Raw:
     return msgspec.Raw(b"%b,%b" % (bytes(entity)[:-1], msgspec.json.encode(fields)[1:]))
 
 
-async def status_json(
-    services: SiteServices, site: str, entry: HydratedPost, *, may_quote: bool | None = None
-) -> msgspec.Raw:
+async def status_json(site: Site, entry: HydratedPost, *, may_quote: bool | None = None) -> msgspec.Raw:
     """Return one post. `may_quote` says whether the viewer may quote it, if the caller knows this.
 
     Raises PostNotFound if its author does not exist any more.
     """
-    (status,) = await _statuses(services, site, [entry], may_quote)
+    (status,) = await _statuses(site, [entry], may_quote)
     if status is None:
         raise PostNotFound
     return status
 
 
-async def statuses_json(services: SiteServices, site: str, entries: Sequence[HydratedPost]) -> list[msgspec.Raw]:
+async def statuses_json(site: Site, entries: Sequence[HydratedPost]) -> list[msgspec.Raw]:
     """Return the posts as the viewer of `entries` sees them, in their order."""
-    return [status for status in await _statuses(services, site, entries) if status is not None]
+    return [status for status in await _statuses(site, entries) if status is not None]
 
 
 async def _statuses(
-    services: SiteServices, site: str, entries: Sequence[HydratedPost], may_quote: bool | None = None
+    site: Site, entries: Sequence[HydratedPost], may_quote: bool | None = None
 ) -> list[msgspec.Raw | None]:
     """Return each post, or None if its author does not exist any more."""
     handles: set[str] = set()
@@ -87,25 +89,24 @@ async def _statuses(
         for post in _posts_of(entry):
             authors[post.author.id] = post.author
             handles.update(_mentioned_handles(post.post.text))
-    ids = await services[AccountService].find_ids_by_handle(handles) if handles else {}
-    summaries = await services[AccountSummaryService].find({**dict.fromkeys(ids.values()), **authors})
-    return [
-        msgspec.Raw(_encoded_status(entry, tuple([_part(post, ids, summaries) for post in posts]), site, may_quote))
-        if all(post.author.id in summaries for post in posts)
-        else None
-        for entry in entries
-        for posts in [_posts_of(entry)]
-    ]
+    ids = await site.services[AccountService].find_ids_by_handle(handles) if handles else {}
+    summaries = await site.services[AccountSummaryService].find({**dict.fromkeys(ids.values()), **authors})
+    statuses: list[msgspec.Raw | None] = []
+    for entry in entries:
+        posts, status = _posts_of(entry), None
+        if all(post.author.id in summaries for post in posts):
+            parts = tuple([_part(post, ids, summaries) for post in posts])
+            status = msgspec.Raw(_encoded_status(entry, parts, site.site_url, may_quote))
+        statuses.append(status)
+    return statuses
 
 
-async def notifications_json(
-    services: SiteServices, site: str, entries: Sequence[VisibleNotification]
-) -> list[dict[str, object]]:
+async def notifications_json(site: Site, entries: Sequence[VisibleNotification]) -> list[dict[str, object]]:
     """Return the notifications whose kind clients know, in their order."""
     supported = [entry for entry in entries if entry.kind in TYPE_BY_KIND]
     with_posts = [(entry.id, entry.entry) for entry in supported if entry.entry is not None]
-    summaries = await services[AccountSummaryService].find(dict.fromkeys(entry.author.id for entry in supported))
-    encoded = await _statuses(services, site, [post for _, post in with_posts])
+    summaries = await site.services[AccountSummaryService].find(dict.fromkeys(entry.author.id for entry in supported))
+    encoded = await _statuses(site, [post for _, post in with_posts])
     statuses = dict(zip((id for id, _ in with_posts), encoded, strict=True))
     return [
         {
@@ -113,7 +114,7 @@ async def notifications_json(
             "type": TYPE_BY_KIND[entry.kind],
             "created_at": format_iso_time(entry.created_ms),
             "group_key": group_key(entry),
-            "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site)),
+            "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site.site_url)),
             **({} if entry.entry is None else {"status": statuses[entry.id]}),
         }
         for entry in supported
@@ -150,10 +151,7 @@ def _encoded_status(entry: HydratedPost, parts: tuple[Part, ...], site: str, may
         quoted = None if post is None else msgspec.Raw(_encoded_status(post, tuple(rest), site, None))
         quote = msgspec.json.encode({"state": entry.quote.state, "quoted_status": quoted})
     policy = (author if entry.original is None else rest[0][0]).quote_policy
-    fields = {
-        **status_fields(entry, mentions, site),
-        "quote_approval": quote_approval(shown, policy, may_quote),
-    }
+    fields = {**status_fields(entry, mentions, site), "quote_approval": quote_approval(shown, policy, may_quote)}
     account, encoded = _encoded_account(author, site), msgspec.json.encode(fields)[1:]
     return b'{"account":%b,"reblog":%b,"quote":%b,%b' % (account, original, quote, encoded)
 

@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
-from msgspec import structs
+from msgspec import Raw, structs
 
 from accounts.accounts.service import AccountService
 from accounts.domain import QUOTE_POLICIES, PictureKind, Preferences
@@ -12,13 +12,12 @@ from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
-from socialsite.web.responses import json_response
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
 from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity, profile_entity
-from timelines.api.fields import MAX_OFFSET, api_fields, flag, ids_field, limit_field, object_fields, offset_field
+from timelines.api.fields import api_fields, flag, ids_field, object_fields
 from timelines.api.pagination import api_page
-from timelines.api.presenters import accounts_by_id, accounts_json, site_url
+from timelines.api.presenters import accounts_by_id, accounts_json
 from timelines.api.relationships import accounts_response
 from timelines.api.timelines import selected_part, timeline_response
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -34,7 +33,6 @@ from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.reading.service import ReadingService
-from timelines.search.autocomplete import AutocompleteService
 from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_AT_ONCE, FAMILIAR_AT_ONCE = 40, 10
@@ -43,40 +41,24 @@ NOT_OFFERED = _("This site does not offer this.")
 
 
 @endpoint("read:accounts")
-async def show(request: SiteRequest, account_id: AccountId) -> HttpResponse:
-    return await _account_response(request, await request.services[AccountService].get_active(account_id))
+async def show(request: SiteRequest, account_id: AccountId) -> Raw:
+    return await _account_json(request, await request.services[AccountService].get_active(account_id))
 
 
 @endpoint("read:accounts")
-async def show_many(request: SiteRequest) -> HttpResponse:
+async def show_many(request: SiteRequest) -> list[Raw]:
     """Return the active accounts among `id[]`."""
     ids = [AccountId(id) for id in ids_field(api_fields(request), "id", ACCOUNTS_AT_ONCE)]
-    return json_response(await accounts_json(request.services, site_url(request), ids))
+    return await accounts_json(request, ids)
 
 
 @endpoint("read:accounts")
-async def lookup(request: SiteRequest) -> HttpResponse:
+async def lookup(request: SiteRequest) -> Raw:
     """Return the account of a handle: `name` or `name@host` with the host of this site."""
     handle = local_handle(request, api_fields(request).get("acct", ""))
     if handle is None:
         raise AccountNotFound
-    return await _account_response(request, await request.services[AccountService].get_by_handle(handle))
-
-
-@endpoint("read:accounts", needs_account=True)
-async def search(request: SiteRequest) -> HttpResponse:
-    """Return accounts whose handle or name starts with `q`; with `following` only those that the viewer follows."""
-    fields, me = api_fields(request), require_viewer_id(request)
-    limit, offset = limit_field(fields, 40, 80), offset_field(fields)
-    prefix = local_handle(request, fields.get("q", "").strip())
-    authors = await request.services[AutocompleteService].complete_accounts(
-        prefix or "", viewer_id=me, limit=limit + min(offset, MAX_OFFSET), caller=request.caller
-    )
-    ids = [author.id for author in authors][offset:]
-    if flag(fields, "following"):
-        followed = await request.services[FollowingService].followed_among(me, ids)
-        ids = [id for id in ids if id in followed]
-    return json_response(await accounts_json(request.services, site_url(request), ids))
+    return await _account_json(request, await request.services[AccountService].get_by_handle(handle))
 
 
 @endpoint("read:statuses")
@@ -113,24 +95,24 @@ async def following(request: SiteRequest, account_id: AccountId) -> HttpResponse
 
 
 @endpoint("read:follows", "follow", needs_account=True)
-async def familiar_followers(request: SiteRequest) -> HttpResponse:
+async def familiar_followers(request: SiteRequest) -> list[Json]:
     """Return, for each of the accounts `id[]`, some of its followers that the viewer follows."""
-    me, services, site = require_viewer_id(request), request.services, site_url(request)
+    me, services = require_viewer_id(request), request.services
     ids = [AccountId(id) for id in ids_field(api_fields(request), "id", FAMILIAR_AT_ONCE)]
     data = []
     for account_id in ids:
         followers = await services[ProfileService].known_followers(me, account_id)
-        accounts = await accounts_json(services, site, [author.id for author in followers])
+        accounts = await accounts_json(request, [author.id for author in followers])
         data.append({"id": str(account_id), "accounts": accounts})
-    return json_response(data)
+    return data
 
 
 @endpoint("read:accounts")
-async def endorsements(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+async def endorsements(request: SiteRequest, account_id: AccountId) -> list[Raw]:
     """Return the accounts that an account endorses on its profile."""
     account = await request.services[AccountService].get_active(account_id)
     endorsed = await request.services[FeaturedService].endorsed(account)
-    return json_response(await accounts_json(request.services, site_url(request), endorsed))
+    return await accounts_json(request, endorsed)
 
 
 async def _require_visible(request: SiteRequest, account_id: AccountId) -> None:
@@ -140,10 +122,10 @@ async def _require_visible(request: SiteRequest, account_id: AccountId) -> None:
         await request.services[BlocksAndMutesService].require_no_block(me, account_id)
 
 
-async def _account_response(request: SiteRequest, account: Account) -> HttpResponse:
+async def _account_json(request: SiteRequest, account: Account) -> Raw:
     account_id = AccountId(account.id)
-    accounts = await accounts_by_id(request.services, site_url(request), [account_id], is_fresh=True)
-    return json_response(accounts[account_id])
+    accounts = await accounts_by_id(request, [account_id], is_fresh=True)
+    return accounts[account_id]
 
 
 def local_handle(request: SiteRequest, acct: str) -> str | None:
@@ -161,31 +143,31 @@ async def own_account_json(request: SiteRequest, account: Account) -> Json:
     services, account_id = request.services, AccountId(account.id)
     summaries = await services[AccountSummaryService].find_fresh([account_id])
     requests = await services[FollowRequestService].count(account_id)
-    return credential_account_entity(summaries[account_id], account, requests, site_url(request))
+    return credential_account_entity(summaries[account_id], account, requests, request.site_url)
 
 
 @endpoint("read:accounts", "profile", needs_account=True)
-async def verify_credentials(request: SiteRequest) -> HttpResponse:
-    return json_response(await own_account_json(request, require_account(request)))
+async def verify_credentials(request: SiteRequest) -> Json:
+    return await own_account_json(request, require_account(request))
 
 
 @endpoint("read:accounts", "profile", needs_account=True)
-async def show_profile(request: SiteRequest) -> HttpResponse:
-    return json_response(profile_entity(await own_account_json(request, require_account(request))))
+async def show_profile(request: SiteRequest) -> Json:
+    return profile_entity(await own_account_json(request, require_account(request)))
 
 
 @endpoint("write:accounts", needs_account=True)
-async def delete_picture(request: SiteRequest, kind: PictureKind) -> HttpResponse:
+async def delete_picture(request: SiteRequest, kind: PictureKind) -> Json:
     """Remove the avatar or the header."""
     me, services = require_viewer_id(request), request.services
     await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=None)
-    return json_response(await own_account_json(request, await services[AccountService].get(me)))
+    return await own_account_json(request, await services[AccountService].get(me))
 
 
 @endpoint("read:accounts", needs_account=True)
-async def own_endorsements(request: SiteRequest) -> HttpResponse:
+async def own_endorsements(request: SiteRequest) -> list[Raw]:
     endorsed = await request.services[FeaturedService].endorsed(require_account(request))
-    return json_response(await accounts_json(request.services, site_url(request), endorsed))
+    return await accounts_json(request, endorsed)
 
 
 async def check_pictures(request: SiteRequest) -> None:
@@ -196,14 +178,14 @@ async def check_pictures(request: SiteRequest) -> None:
 
 @accepts_files(2 * UPLOAD_MAX_BYTES, check_pictures)
 @endpoint("write:accounts", needs_account=True)
-async def update_credentials(request: SiteRequest) -> HttpResponse:
-    return json_response(await _update(request))
+async def update_credentials(request: SiteRequest) -> Json:
+    return await _update(request)
 
 
 @accepts_files(2 * UPLOAD_MAX_BYTES, check_pictures)
 @endpoint("write:accounts", needs_account=True)
-async def update_profile(request: SiteRequest) -> HttpResponse:
-    return json_response(profile_entity(await _update(request)))
+async def update_profile(request: SiteRequest) -> Json:
+    return profile_entity(await _update(request))
 
 
 async def _update(request: SiteRequest) -> Json:

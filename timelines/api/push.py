@@ -1,23 +1,22 @@
 """The push subscription of an access token (https://docs.joinmastodon.org/methods/push/)."""
 
-from django.http import HttpResponse
 from django.utils.translation import get_language
 from msgspec import structs
 
 from socialsite.encryption import seal
 from socialsite.errors import NotFound
 from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
-from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.notification import KINDS_BY_TYPE
 from timelines.api.fields import api_fields, flag
 from timelines.notifications.notification import NotificationKind
+from timelines.pages.presenters import Json
 from timelines.push.service import PushService
 from timelines.push.subscription import POLICIES, SEALED_FOR, PushPolicy, PushSubscription
 
 
 @endpoint("push", needs_account=True)
-async def show(request: SiteRequest) -> HttpResponse:
+async def show(request: SiteRequest) -> Json:
     subscription = await request.services[PushService].find(require_viewer_id(request), _token_id(request))
     if subscription is None:
         raise NotFound
@@ -25,7 +24,7 @@ async def show(request: SiteRequest) -> HttpResponse:
 
 
 @endpoint("push", needs_account=True)
-async def create(request: SiteRequest) -> HttpResponse:
+async def create(request: SiteRequest) -> Json:
     """Subscribe the token in place of its earlier subscription. Messages contain the token, as apps expect it."""
     me, fields, service = require_viewer_id(request), api_fields(request), request.services[PushService]
     parsed = service.parse_subscription(
@@ -46,16 +45,15 @@ async def create(request: SiteRequest) -> HttpResponse:
 
 
 @endpoint("push", needs_account=True)
-async def edit(request: SiteRequest) -> HttpResponse:
+async def edit(request: SiteRequest) -> Json:
     me, fields = require_viewer_id(request), api_fields(request)
     service = request.services[PushService]
     return await _respond(request, await service.edit(me, _token_id(request), _kinds(fields), _policy(fields)))
 
 
 @endpoint("push", needs_account=True)
-async def delete(request: SiteRequest) -> HttpResponse:
+async def delete(request: SiteRequest) -> None:
     await request.services[PushService].unsubscribe(require_viewer_id(request), _token_id(request))
-    return json_response({})
 
 
 def _token_id(request: SiteRequest) -> str:
@@ -74,17 +72,15 @@ def _policy(fields: FormFields) -> PushPolicy | None:
     return text if text in POLICIES else None
 
 
-async def _respond(request: SiteRequest, subscription: PushSubscription) -> HttpResponse:
+async def _respond(request: SiteRequest, subscription: PushSubscription) -> Json:
     """Respond with the entity WebPushSubscription."""
     alerts = {type: kinds[0] in subscription.kinds for type, kinds in KINDS_BY_TYPE.items()}
     unknown = dict.fromkeys(("status", "update", "admin.sign_up", "admin.report"), False)
-    return json_response(
-        {
-            "id": str(subscription.created_ms),
-            "endpoint": subscription.endpoint,
-            "standard": subscription.is_standard,
-            "alerts": alerts | unknown,
-            "policy": subscription.policy,
-            "server_key": await request.services[PushService].public_key(),
-        }
-    )
+    return {
+        "id": str(subscription.created_ms),
+        "endpoint": subscription.endpoint,
+        "standard": subscription.is_standard,
+        "alerts": alerts | unknown,
+        "policy": subscription.policy,
+        "server_key": await request.services[PushService].public_key(),
+    }

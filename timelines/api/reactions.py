@@ -1,19 +1,20 @@
-"""Favourites, boosts, bookmarks and pins in the API. Each action returns the post with its new counts."""
+"""Favourites, boosts, bookmarks, pins and muted threads. Each action returns the post with its new counts."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
+from msgspec import Raw
 
 from socialsite.ids import PostId
 from socialsite.web.requests import AsyncView, SiteRequest, require_viewer_id, writing
-from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields, limit_field
 from timelines.api.pagination import edge_field, encode_edge, page_response
-from timelines.api.presenters import site_url, status_json, statuses_json
+from timelines.api.presenters import status_json, statuses_json
 from timelines.errors import NotBoostable
+from timelines.notifications.thread_mutes import MutedThreadService
 from timelines.pages.page import HydratedPost
 from timelines.pins.service import PinService
 from timelines.reactions.bookmarks import Bookmark, BookmarkCursor, BookmarksPage
@@ -28,11 +29,11 @@ def action_endpoint(
     """Return the endpoint of a method of a service, which returns the post. `is_timed` is set if it takes `now_ms`."""
 
     @endpoint(scope, needs_account=True)
-    async def view(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    async def view(request: SiteRequest, post_id: PostId) -> Raw:
         services = request.services
         time = {"now_ms": services.clock.now_ms()} if is_timed else {}
         entry = await act(services[service], account_id=require_viewer_id(request), post_id=post_id, **time)
-        return json_response(await status_json(services, site_url(request), entry))
+        return await status_json(request, entry)
 
     return view
 
@@ -43,6 +44,8 @@ ACTIONS: Final = {
     "unreblog": action_endpoint("write:statuses", ReactionsService, ReactionsService.unboost),
     "bookmark": action_endpoint("write:bookmarks", ReactionsService, ReactionsService.bookmark, is_timed=True),
     "unbookmark": action_endpoint("write:bookmarks", ReactionsService, ReactionsService.unbookmark),
+    "mute": action_endpoint("write:mutes", MutedThreadService, MutedThreadService.mute, is_timed=True),
+    "unmute": action_endpoint("write:mutes", MutedThreadService, MutedThreadService.unmute),
     "pin": writing(action_endpoint("write:accounts", PinService, PinService.pin, is_timed=True)),
     "unpin": action_endpoint("write:accounts", PinService, PinService.unpin),
 }
@@ -50,7 +53,7 @@ ACTIONS: Final = {
 
 
 @endpoint("write:statuses", needs_account=True)
-async def reblog(request: SiteRequest, post_id: PostId) -> HttpResponse:
+async def reblog(request: SiteRequest, post_id: PostId) -> Raw:
     """Boost a post, and return the boost itself, as in Mastodon. A boost is as visible as its original."""
     if api_fields(request).get("visibility", "public") != "public":
         raise NotBoostable({"visibility": _("Boosts of this site are public.")})
@@ -58,7 +61,7 @@ async def reblog(request: SiteRequest, post_id: PostId) -> HttpResponse:
     reactions, now_ms = services[ReactionsService], services.clock.now_ms()
     original = await reactions.boost(account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
     entry = await reactions.find_boost(me, original.id) or original
-    return json_response(await status_json(services, site_url(request), entry))
+    return await status_json(request, entry)
 
 
 @endpoint("read:bookmarks", needs_account=True)
@@ -75,7 +78,7 @@ async def _marked_posts(request: SiteRequest, read: Callable[..., Awaitable[Book
     """Return a page whose cursors are the times of the marks, not ids of posts."""
     fields = api_fields(request)
     page = await read(require_viewer_id(request), cursor=_mark_cursor(request), limit=limit_field(fields, 20, 40))
-    statuses = await statuses_json(request.services, site_url(request), page.entries)
+    statuses = await statuses_json(request, page.entries)
     return page_response(
         request, statuses, next_id=_encode_cursor(page.next), previous_id=_encode_cursor(page.previous)
     )

@@ -1,4 +1,4 @@
-"""Follows, follow requests, blocks and mutes in the API. Each action returns the new relationship."""
+"""Follows, follow requests, blocks, mutes and notes in the API. Each action returns the new relationship."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -13,12 +13,11 @@ from socialsite.errors import Invalid
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
 from socialsite.web.requests import AsyncView, FormFields, SiteRequest, get_viewer_id, require_viewer_id, writing
-from socialsite.web.responses import format_iso_time, json_response
 from timelines.api.endpoint import endpoint
-from timelines.api.entities.relationship import relationship_entity
+from timelines.api.entities.relationship import mute_end_json, relationship_entity
 from timelines.api.fields import api_fields, flag, ids_field, limit_field
 from timelines.api.pagination import CURSOR_NAMES, edge_field, encode_edge, page_response
-from timelines.api.presenters import accounts_by_id, site_url, with_fields
+from timelines.api.presenters import accounts_by_id, with_fields
 from timelines.following.actions import ACTIONS, RelationAction
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.follow_requests import FollowRequestService
@@ -27,7 +26,6 @@ from timelines.following.views import parse_mute_end
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.pages.presenters import Json
 from timelines.profiles.featured import FeaturedService
-from timelines.visibility.rights import NO_EXPIRY_MS
 
 RELATIONSHIPS_AT_ONCE = 80
 DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
@@ -37,11 +35,11 @@ def action_endpoint(scope: str, act: RelationAction, *, on_suspended: bool = Tru
     """Return the endpoint of an action on an account. With `on_suspended` the account may be suspended."""
 
     @endpoint(scope, "follow", needs_account=True)
-    async def view(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+    async def view(request: SiteRequest, account_id: AccountId) -> Json:
         me, accounts = require_viewer_id(request), request.services[AccountService]
         await (accounts.get_undeleted if on_suspended else accounts.get_active)(account_id)
         await act(request, me, account_id)
-        return json_response((await load_relationships(request, [account_id]))[0])
+        return (await load_relationships(request, [account_id]))[0]
 
     return view
 
@@ -80,6 +78,11 @@ def _mute(request: SiteRequest, me: AccountId, other: AccountId) -> Awaitable[ob
     )
 
 
+def _note(request: SiteRequest, me: AccountId, other: AccountId) -> Awaitable[object]:
+    note = api_fields(request).get("comment", "")
+    return request.services[BlocksAndMutesService].set_note(account_id=me, other_id=other, note=note)
+
+
 async def _endorse(request: SiteRequest, me: AccountId, other: AccountId) -> None:
     request.account = await request.services[FeaturedService].endorse(me, other)
 
@@ -101,6 +104,7 @@ BLOCK_ACTIONS: Final = {
     "unblock": action_endpoint("write:blocks", ACTIONS["unblock"]),
     "mute": action_endpoint("write:mutes", _mute),
     "unmute": action_endpoint("write:mutes", ACTIONS["unmute"]),
+    "note": action_endpoint("write:accounts", _note, on_suspended=False),
 }
 REQUEST_ACTIONS: Final = {
     "authorize": action_endpoint("write:follows", ACTIONS["accept"]),
@@ -109,10 +113,10 @@ REQUEST_ACTIONS: Final = {
 
 
 @endpoint("read:follows", needs_account=True)
-async def relationships(request: SiteRequest) -> HttpResponse:
+async def relationships(request: SiteRequest) -> list[Json]:
     """Return the relationships to the accounts `id[]` that exist."""
     ids = [AccountId(id) for id in ids_field(api_fields(request), "id", RELATIONSHIPS_AT_ONCE)]
-    return json_response(await load_relationships(request, ids) if ids else [])
+    return await load_relationships(request, ids) if ids else []
 
 
 @endpoint("read:follows", "follow", needs_account=True)
@@ -132,12 +136,8 @@ async def mutes(request: SiteRequest) -> HttpResponse:
     me = require_viewer_id(request)
     page = await _read_page(request, partial(service.muted, me, now_ms=now_ms))
     until = await service.muted_until(me, page.account_ids)
-    ends = {id: {"mute_expires_at": _end_json(until.get(id))} for id in page.account_ids}
+    ends = {id: {"mute_expires_at": mute_end_json(until.get(id))} for id in page.account_ids}
     return await _page_response(request, page, ends)
-
-
-def _end_json(until_ms: int | None) -> str | None:
-    return None if until_ms in (None, NO_EXPIRY_MS) else format_iso_time(until_ms)
 
 
 async def accounts_response(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]], id: int) -> HttpResponse:
@@ -176,7 +176,7 @@ async def _page_response(
     request: SiteRequest, page: FollowPage, more: Mapping[AccountId, Json] | None = None
 ) -> HttpResponse:
     """Return a page of accounts. `more` has further fields of each account."""
-    accounts = await accounts_by_id(request.services, site_url(request), page.account_ids)
+    accounts = await accounts_by_id(request, page.account_ids)
     data = list(accounts.values()) if more is None else [with_fields(accounts[id], more[id]) for id in accounts]
     older, newer = page.next, page.edges[0] if page.edges else None
     return page_response(

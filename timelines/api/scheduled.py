@@ -4,13 +4,11 @@ from django.http import HttpResponse
 from msgspec import structs
 
 from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
-from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.media import upload_entity
 from timelines.api.entities.status import scheduled_entity
 from timelines.api.fields import api_fields
-from timelines.api.pagination import api_page, page_response
-from timelines.api.presenters import site_url
+from timelines.api.pagination import api_page, entries_response
 from timelines.drafts.draft import Draft, parse_time
 from timelines.drafts.service import DraftService
 from timelines.errors import DraftNotFound
@@ -19,13 +17,13 @@ from timelines.pages.presenters import Json
 from timelines.publishing.forms import CONTENT_NAMES, PostForm
 
 
-async def schedule(request: SiteRequest, fields: FormFields) -> HttpResponse:
+async def schedule(request: SiteRequest, fields: FormFields) -> Json:
     """Store a post that is published later."""
     parameters = tuple((name.removesuffix("[]"), value) for name, value in fields.pairs)
     draft = Draft(0, tuple(each for each in parameters if each[0] in CONTENT_NAMES), scheduled_ms=_parse_time(fields))
     key = PostForm.parse(fields).idempotency_key
     saved = await request.services[DraftService].save(require_viewer_id(request), draft, idempotency_key=key)
-    return json_response(await _present(request, saved))
+    return await _present(request, saved)
 
 
 @endpoint("read:statuses", needs_account=True)
@@ -36,31 +34,28 @@ async def index(request: SiteRequest) -> HttpResponse:
     page = query.trim(drafts, lambda draft: draft.id)
     page = page[-query.limit :] if query.min_id else page[: query.limit]
     data = [await _present(request, draft) for draft in page]
-    is_last = not page or page[-1].id == drafts[-1].id
-    return page_response(
-        request, data, next_id=None if is_last else page[-1].id, previous_id=page[0].id if page else None
-    )
+    ids, is_last = [draft.id for draft in page], not page or page[-1].id == drafts[-1].id
+    return entries_response(request, data, ids, is_last)
 
 
 @endpoint("read:statuses", needs_account=True)
-async def show(request: SiteRequest, draft_id: int) -> HttpResponse:
-    return json_response(await _present(request, await _find(request, draft_id)))
+async def show(request: SiteRequest, draft_id: int) -> Json:
+    return await _present(request, await _find(request, draft_id))
 
 
 @endpoint("write:statuses", needs_account=True)
-async def reschedule(request: SiteRequest, draft_id: int) -> HttpResponse:
+async def edit(request: SiteRequest, draft_id: int) -> Json:
     draft = await _find(request, draft_id)
     if at_ms := _parse_time(api_fields(request)):
         changed = structs.replace(draft, scheduled_ms=at_ms)
         draft = await request.services[DraftService].save(require_viewer_id(request), changed)
-    return json_response(await _present(request, draft))
+    return await _present(request, draft)
 
 
 @endpoint("write:statuses", needs_account=True)
-async def delete(request: SiteRequest, draft_id: int) -> HttpResponse:
+async def delete(request: SiteRequest, draft_id: int) -> None:
     draft = await _find(request, draft_id)
     await request.services[DraftService].delete(require_viewer_id(request), draft.id)
-    return json_response({})
 
 
 def _parse_time(fields: FormFields) -> int | None:
@@ -78,4 +73,4 @@ async def _find(request: SiteRequest, draft_id: int) -> Draft:
 async def _present(request: SiteRequest, draft: Draft) -> Json:
     form = PostForm.parse(FormFields(draft.fields))
     rows = await request.services[MediaService].find_all_own(require_viewer_id(request), form.media_ids)
-    return scheduled_entity(draft, form, [upload_entity(row, site_url(request)) for row in rows])
+    return scheduled_entity(draft, form, [upload_entity(row, request.site_url) for row in rows])

@@ -2,17 +2,17 @@
 
 from urllib.parse import urlsplit
 
-from django.http import HttpResponse
+from msgspec import Raw
 
 from accounts.accounts.service import AccountService
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
-from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import MAX_OFFSET, api_fields, flag, id_field, limit_field, offset_field
 from timelines.api.hashtags import tag_json
-from timelines.api.presenters import accounts_by_id, accounts_json, site_url, statuses_json
+from timelines.api.presenters import accounts_by_id, accounts_json, statuses_json
+from timelines.api.profiles import local_handle
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
 from timelines.hashtags.trends import Trend, TrendService
@@ -32,7 +32,7 @@ DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
 
 
 @endpoint("read:search")
-async def search(request: SiteRequest) -> HttpResponse:
+async def search(request: SiteRequest) -> Json:
     """Return accounts, hashtags and posts, or those of `type`. The URL of an account or post of this site finds it."""
     fields = api_fields(request)
     kind, text = fields.get("type", ""), fields.get("q", "").strip()
@@ -51,21 +51,27 @@ async def search(request: SiteRequest) -> HttpResponse:
             tags = await request.services[AutocompleteService].complete_hashtags(prefix, limit=most)
         if kind in ("", "statuses"):
             posts = await _find_posts(request, fields, text, most)
-    services, site = request.services, site_url(request)
-    return json_response(
-        {
-            "accounts": await accounts_json(services, site, account_ids[offset:]),
-            "statuses": await statuses_json(services, site, posts[offset:]),
-            "hashtags": [tag_json(tag, site) for tag in tags[offset:]],
-        }
-    )
+    return {
+        "accounts": await accounts_json(request, account_ids[offset:]),
+        "statuses": await statuses_json(request, posts[offset:]),
+        "hashtags": [tag_json(tag, request.site_url) for tag in tags[offset:]],
+    }
+
+
+@endpoint("read:accounts", needs_account=True)
+async def search_accounts(request: SiteRequest) -> list[Raw]:
+    """Return accounts whose handle or name starts with `q`; with `following` only those that the viewer follows."""
+    fields = api_fields(request)
+    limit, offset = limit_field(fields, DEFAULT_ACCOUNTS, MAX_ACCOUNTS), offset_field(fields)
+    text, most = fields.get("q", "").strip(), limit + min(offset, MAX_OFFSET)
+    ids = await _find_accounts(request, text, most, is_following=flag(fields, "following"))
+    return await accounts_json(request, ids[offset:])
 
 
 async def _find_accounts(request: SiteRequest, text: str, limit: int, *, is_following: bool) -> list[AccountId]:
-    name, _, host = text.removeprefix("@").partition("@")
-    if host and host.lower() != request.get_host().lower():
+    me, name = get_viewer_id(request), local_handle(request, text)
+    if name is None:
         return []
-    me = get_viewer_id(request)
     authors = await request.services[AutocompleteService].complete_accounts(
         name, viewer_id=me, limit=limit, caller=request.caller
     )
@@ -107,7 +113,7 @@ async def _resolve(request: SiteRequest, url: str) -> tuple[list[AccountId], lis
     """Return the account or the post of a URL of this site."""
     parts = urlsplit(url)
     handle, _, rest = parts.path.strip("/").removeprefix("@").partition("/")
-    if f"{parts.scheme}://{parts.netloc}".lower() != site_url(request).lower() or not parts.path.startswith("/@"):
+    if f"{parts.scheme}://{parts.netloc}".lower() != request.site_url.lower() or not parts.path.startswith("/@"):
         return [], []
     if rest.isascii() and rest.isdigit() and len(rest) <= 16:
         entry = await request.services[ReadPipeline].find_visible(get_viewer_id(request), PostId(int(rest)))
@@ -120,11 +126,11 @@ async def _resolve(request: SiteRequest, url: str) -> tuple[list[AccountId], lis
 
 
 @endpoint(None)
-async def trending_tags(request: SiteRequest) -> HttpResponse:
+async def trending_tags(request: SiteRequest) -> list[Json]:
     fields, trends = api_fields(request), await request.services[TrendService].top()
     limit, offset = limit_field(fields, 10, 20), offset_field(fields)
-    now_ms, site = request.services.clock.now_ms(), site_url(request)
-    return json_response([_trend_json(each, site, now_ms) for each in trends[offset : offset + limit]])
+    now_ms, site = request.services.clock.now_ms(), request.site_url
+    return [_trend_json(each, site, now_ms) for each in trends[offset : offset + limit]]
 
 
 def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:
@@ -138,24 +144,22 @@ def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:
 
 
 @endpoint("read:accounts", "read", needs_account=True)
-async def suggestions(request: SiteRequest, version: int) -> HttpResponse:
+async def suggestions(request: SiteRequest, version: int) -> list[Raw] | list[Json]:
     limit = limit_field(api_fields(request), DEFAULT_ACCOUNTS, MAX_ACCOUNTS)
     people = await request.services[FollowSuggestionService].suggestions(require_viewer_id(request), limit)
-    accounts = await accounts_by_id(request.services, site_url(request), [each.account_id for each in people])
+    accounts = await accounts_by_id(request, [each.account_id for each in people])
     if version == 1:
-        return json_response(list(accounts.values()))
+        return list(accounts.values())
     sources = {each.account_id: "friends_of_friends" if each.known_follower_ids else "most_followed" for each in people}
-    return json_response(
-        [
+    return [
             {"source": "past_interactions" if sources[id] != "most_followed" else "global",
              "sources": [sources[id]], "account": account}
             for id, account in accounts.items()
-        ]
-    )  # fmt: skip
+        ]  # fmt: skip
 
 
 @endpoint("read:accounts")
-async def directory(request: SiteRequest) -> HttpResponse:
+async def directory(request: SiteRequest) -> list[Raw]:
     """Return the authors of the newest public posts; with `order=new` the newest of these accounts first."""
     fields = api_fields(request)
     ids = await request.services[FollowSuggestionService].directory(get_viewer_id(request))
@@ -163,4 +167,4 @@ async def directory(request: SiteRequest) -> HttpResponse:
         ids = sorted(ids, reverse=True)
     offset = offset_field(fields)
     part = ids[offset : offset + limit_field(fields, DEFAULT_ACCOUNTS, MAX_ACCOUNTS)]
-    return json_response(await accounts_json(request.services, site_url(request), part))
+    return await accounts_json(request, part)

@@ -1,24 +1,28 @@
-"""Posts in the API: publish, edit, delete and read them, with their threads and versions."""
+"""Posts in the API: publish, edit, delete and read them, with their threads, versions and polls."""
 
 import re
 
 from django.http import HttpResponse
+from msgspec import Raw
 
 from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer, require_viewer_id
-from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
+from timelines.api.entities.poll import poll_entity
 from timelines.api.entities.status import version_entity
 from timelines.api.fields import api_fields, flag, ids_field
 from timelines.api.pagination import api_page
-from timelines.api.presenters import accounts_json, site_url, status_json, statuses_json, with_fields
+from timelines.api.presenters import accounts_json, status_json, statuses_json, with_fields
 from timelines.api.relationships import accounts_response
 from timelines.api.scheduled import schedule
 from timelines.api.timelines import timeline_response
+from timelines.errors import PostNotFound
 from timelines.pages.page import HydratedPost
+from timelines.pages.presenters import Json
 from timelines.pins.service import PinService, mark_pinned
+from timelines.polls.service import PollService, parse_choices
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.edits import EditService
 from timelines.publishing.forms import EditForm, PostForm
@@ -58,7 +62,7 @@ def apply_preferences(account: Account, fields: FormFields) -> None:
 
 
 @endpoint("write:statuses", needs_account=True)
-async def publish(request: SiteRequest) -> HttpResponse:
+async def publish(request: SiteRequest) -> Raw | Json:
     """Publish a post, or schedule it if it has the field `scheduled_at`."""
     viewer, services, fields = require_viewer(request), request.services, post_fields(request)
     apply_preferences(require_account(request), fields)
@@ -73,78 +77,78 @@ async def publish(request: SiteRequest) -> HttpResponse:
         caller=request.caller,
     )
     services[AccountSummaryService].forget(me)
-    return await status_response(request, await services[ReadingService].post(post.id, viewer_id=me))
+    return await load_status(request, await services[ReadingService].post(post.id, viewer_id=me))
 
 
 @endpoint("write:statuses", needs_account=True)
-async def edit(request: SiteRequest, post_id: PostId) -> HttpResponse:
+async def edit(request: SiteRequest, post_id: PostId) -> Raw:
     """Edit a post. Fields that are absent keep their values."""
     return await _edit(request, post_id, post_fields(request))
 
 
-async def _edit(request: SiteRequest, post_id: PostId, fields: FormFields) -> HttpResponse:
+async def _edit(request: SiteRequest, post_id: PostId, fields: FormFields) -> Raw:
     me, services = require_viewer_id(request), request.services
     post = await services[EditService].find_own(me, post_id)
     form, now_ms = EditForm.parse(fields, post), services.clock.now_ms()
     await services[EditService].edit_form(form, account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
-    return await status_response(request, await services[ReadingService].post(post_id, viewer_id=me))
+    return await load_status(request, await services[ReadingService].post(post_id, viewer_id=me))
 
 
 @endpoint("write:statuses", needs_account=True)
-async def delete(request: SiteRequest, post_id: PostId) -> HttpResponse:
+async def delete(request: SiteRequest, post_id: PostId) -> Raw:
     """Delete a post, and return it with its text. A new post may have its pictures, unless `delete_media` is set."""
     me, services = require_viewer_id(request), request.services
     entry = await services[ReadingService].post(post_id, viewer_id=me)
-    status = await status_json(services, site_url(request), entry)
+    status = await status_json(request, entry)
     keep_pictures = not flag(api_fields(request), "delete_media")
     await services[PublishingService].delete(account_id=me, post_id=post_id, keep_pictures=keep_pictures)
     services[AccountSummaryService].forget(me)
-    return json_response(with_fields(status, {"text": entry.post.text}))
+    return with_fields(status, {"text": entry.post.text})
 
 
 @endpoint("read:statuses")
-async def show(request: SiteRequest, post_id: PostId) -> HttpResponse:
+async def show(request: SiteRequest, post_id: PostId) -> Raw:
     me, services = get_viewer_id(request), request.services
     entry = await services[ReadingService].post(post_id, viewer_id=me)
-    return await status_response(request, entry)
+    return await load_status(request, entry)
 
 
 @endpoint("read:statuses")
-async def show_many(request: SiteRequest) -> HttpResponse:
+async def show_many(request: SiteRequest) -> list[Raw]:
     """Return those of the posts `id[]` that the viewer may see."""
     ids = [PostId(id) for id in ids_field(api_fields(request), "id", STATUSES_AT_ONCE)]
     entries = await request.services[ReadingService].posts(ids, viewer_id=get_viewer_id(request))
-    return json_response(await statuses_json(request.services, site_url(request), entries))
+    return await statuses_json(request, entries)
 
 
 @endpoint("read:statuses")
-async def context(request: SiteRequest, post_id: PostId) -> HttpResponse:
+async def context(request: SiteRequest, post_id: PostId) -> Json:
     """Return the visible ancestors of a post, and the visible replies in the order of the conversation."""
-    me, services, site = get_viewer_id(request), request.services, site_url(request)
+    me, services = get_viewer_id(request), request.services
     entry = await services[ReadingService].post(post_id, viewer_id=me)
     thread = await services[ThreadService].load_whole(entry.shown.post, viewer_id=me)
     ancestors = [each.entry for each in thread.ancestors if each.entry is not None]
     replies = [each.entry for each in thread.replies if each.entry is not None]
-    statuses = await statuses_json(services, site, [*ancestors, *replies])
+    statuses = await statuses_json(request, [*ancestors, *replies])
     split = len(statuses) - len(replies)
-    return json_response({"ancestors": statuses[:split], "descendants": statuses[split:]})
+    return {"ancestors": statuses[:split], "descendants": statuses[split:]}
 
 
 @endpoint("read:statuses")
-async def source(request: SiteRequest, post_id: PostId) -> HttpResponse:
+async def source(request: SiteRequest, post_id: PostId) -> Json:
     entry = await request.services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))
     post = entry.shown.post
-    return json_response({"id": str(post.id), "text": post.text, "spoiler_text": post.extra.spoiler_text})
+    return {"id": str(post.id), "text": post.text, "spoiler_text": post.extra.spoiler_text}
 
 
 @endpoint("read:statuses")
-async def history(request: SiteRequest, post_id: PostId) -> HttpResponse:
+async def history(request: SiteRequest, post_id: PostId) -> list[Json]:
     """Return all versions of a post, oldest first. Whoever may see the post may see its versions."""
-    services, site = request.services, site_url(request)
+    services, site = request.services, request.site_url
     entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
-    (account,) = await accounts_json(services, site, [entry.author.id])
+    (account,) = await accounts_json(request, [entry.author.id])
     versions = await services[EditService].versions(entry.post.id)
-    return json_response([{**version_entity(version, entry.author, site), "account": account} for version in versions])
+    return [{**version_entity(version, entry.author, site), "account": account} for version in versions]
 
 
 @endpoint("read:accounts", "read:statuses")
@@ -157,15 +161,15 @@ async def favourited_by(request: SiteRequest, post_id: PostId) -> HttpResponse:
     return await accounts_response(request, request.services[ReactionsService].likers, post_id)
 
 
-async def status_response(request: SiteRequest, entry: HydratedPost) -> HttpResponse:
+async def load_status(request: SiteRequest, entry: HydratedPost) -> Raw:
     """Return a post, with whether its author has pinned it, and whether the viewer may quote it."""
     services = request.services
     if entry.viewer is not None and entry.viewer.own:
         (entry,) = mark_pinned([entry], await services[PinService].pinned_ids(entry.author.id))
     approval = await services[QuoteService].find_approval(entry, get_viewer_id(request))
-    status = await status_json(services, site_url(request), entry, may_quote=approval.is_allowed)
+    status = await status_json(request, entry, may_quote=approval.is_allowed)
     quotes = await services[QuoteService].count(entry.shown.id)
-    return json_response(with_fields(status, {"quotes_count": quotes}))
+    return with_fields(status, {"quotes_count": quotes})
 
 
 @endpoint("read:statuses")
@@ -178,16 +182,34 @@ async def quotes(request: SiteRequest, post_id: PostId) -> HttpResponse:
 
 
 @endpoint("write:statuses", needs_account=True)
-async def revoke_quote(request: SiteRequest, post_id: PostId, quote_id: PostId) -> HttpResponse:
+async def revoke_quote(request: SiteRequest, post_id: PostId, quote_id: PostId) -> Raw | None:
     """Remove the viewer's post from the post `quote_id`, and return that post, if the viewer may see it."""
     me = require_viewer_id(request)
     await request.services[EditService].find_own(me, post_id)
     entry = await request.services[QuoteService].revoke(account_id=me, post_id=quote_id)
-    return json_response({}) if entry is None else await status_response(request, entry)
+    return None if entry is None else await load_status(request, entry)
 
 
 @endpoint("write:statuses", needs_account=True)
-async def set_quote_policy(request: SiteRequest, post_id: PostId) -> HttpResponse:
+async def set_quote_policy(request: SiteRequest, post_id: PostId) -> Raw:
     """Change who may quote a post. This is an edit, which readers see."""
     policy = api_fields(request).get("quote_approval_policy", "")
     return await _edit(request, post_id, FormFields([("quote_approval_policy", policy)]))
+
+
+@endpoint("read:statuses")
+async def show_poll(request: SiteRequest, post_id: PostId) -> Json:
+    entry = await request.services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))
+    poll = poll_entity(entry.shown)
+    if poll is None:
+        raise PostNotFound
+    return poll
+
+
+@endpoint("write:statuses", needs_account=True)
+async def vote(request: SiteRequest, post_id: PostId) -> Json | None:
+    choices = parse_choices(api_fields(request).values_of("choices"))
+    entry = await request.services[PollService].vote(
+        account_id=require_viewer_id(request), post_id=post_id, choices=choices, may_repeat=False
+    )
+    return poll_entity(entry)

@@ -31,7 +31,7 @@ from socialsite.web.socket_writer import TextFrame
 from socialsite.web.websocket import find_scope_address, get_header
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields, flag
-from timelines.api.presenters import notifications_json, site_url, statuses_json
+from timelines.api.presenters import notifications_json, statuses_json
 from timelines.live import socket_messages
 from timelines.live.channels import SubscriptionDenied
 from timelines.live.consumer import StreamConsumer, streaming_servers
@@ -49,9 +49,12 @@ NOTIFICATIONS_OF_USER = "user+notification"
 """The name of the second subscription of the stream `user`."""
 HASHTAG_STREAMS: Final = frozenset({"hashtag", "hashtag:local"})
 LIST_STREAM: Final = "list"
-PUBLIC_STREAMS: Final = frozenset({"public", "public:local", "public:media", "public:local:media"})
-EMPTY_STREAMS: Final = frozenset({"public:remote", "public:remote:media", "direct"})
-"""Streams that never have an event, because this site has no posts of other sites and no direct messages."""
+SUBSCRIPTIONS: Final[dict[str, dict[str, str]]] = {
+    USER_NOTIFICATION: {USER_NOTIFICATION: "notifications"},
+    **{stream: {stream: "public"} for stream in ("public", "public:local", "public:media", "public:local:media")},
+    **{stream: {} for stream in ("public:remote", "public:remote:media", "direct")},
+}
+"""Stream without a parameter -> its subscriptions. This site has no posts of other sites and no direct messages."""
 MEDIA_SUFFIX = ":media"
 
 ERRORS: Final = {
@@ -95,12 +98,8 @@ def find_subscriptions(stream: str, parameters: dict[str, str], scopes: tuple[st
     if stream == USER:
         sees_notifications = includes(scopes, "read:notifications")
         return {USER: "home", **({NOTIFICATIONS_OF_USER: "notifications"} if sees_notifications else {})}
-    if stream == USER_NOTIFICATION:
-        return {USER_NOTIFICATION: "notifications"}
-    if stream in PUBLIC_STREAMS:
-        return {stream: "public"}
-    if stream in EMPTY_STREAMS:
-        return {}
+    if stream in SUBSCRIPTIONS:
+        return SUBSCRIPTIONS[stream]
     if stream in HASHTAG_STREAMS:
         tag = normalize_tag(parameters.get("tag", ""))
         if tag is None:
@@ -119,13 +118,13 @@ class EntityFrames:
     is_page = False
 
     def __init__(self, services: SiteServices, site: str) -> None:
-        self._services = services
-        self._site = site
+        self.services = services
+        self.site_url = site
 
     async def entry(self, name: str, entry: Entry, language: str) -> TextFrame | None:
         """Return an update or a notification. Raises StoreUnavailable."""
         if isinstance(entry, VisibleNotification):
-            for notification in await notifications_json(self._services, self._site, [entry]):
+            for notification in await notifications_json(self, [entry]):
                 return self.encode(name, "notification", msgspec.json.encode(notification))
             return None
         return await self._status(name, "update", entry)
@@ -155,7 +154,7 @@ class EntityFrames:
     async def _status(self, name: str, event: str, entry: HydratedPost) -> TextFrame | None:
         if name.endswith(MEDIA_SUFFIX) and not entry.shown.post.extra.media:
             return None
-        for status in await statuses_json(self._services, self._site, [entry]):
+        for status in await statuses_json(self, [entry]):
             return self.encode(name, event, bytes(status))
         return None
 
@@ -280,7 +279,7 @@ async def stream_events(request: SiteRequest, stream: str = "") -> HttpResponseB
         raise error from refusal
     except SubscriptionDenied as denied:
         raise NotFound from denied
-    encoder = shared_encoder(server, services, site_url(request), EventFrames)
+    encoder = shared_encoder(server, services, request.site_url, EventFrames)
     return EventStreamResponse(_events(server, account_id, token, encoder, subscriptions))
 
 

@@ -1,23 +1,28 @@
-"""Timelines in the API: home, public, hashtags and lists."""
+"""Timelines in the API: home, public, hashtags and lists, and the markers of where reading stopped."""
 
 from collections.abc import Collection
 
 from django.http import HttpResponse
 
-from socialsite.ids import AccountId, PostId
+from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
+from socialsite.web.responses import format_iso_time
 from timelines.api.endpoint import endpoint
-from timelines.api.fields import api_fields, flag
+from timelines.api.fields import api_fields, flag, id_field
 from timelines.api.pagination import ApiPage, api_page, page_response
-from timelines.api.presenters import site_url, statuses_json
+from timelines.api.presenters import statuses_json
 from timelines.errors import HashtagNotFound
 from timelines.ids import ListId
 from timelines.lists.service import ListService
+from timelines.markers.service import MarkerService
+from timelines.notifications.service import NotificationService
 from timelines.pages.page import PagePart, PostSelection, TimelinePage
+from timelines.pages.presenters import Json
 from timelines.pins.service import mark_pinned
 from timelines.reading.service import ReadingService
 from timelines.text.token_scanner import normalize_tag
 
+HOME, NOTIFICATIONS = "home", "notifications"
 NO_POSTS = TimelinePage((), None, None)
 MAX_HASHTAGS = 4
 """The maximum number of hashtags in each of `any`, `all` and `none`, as in Mastodon."""
@@ -78,7 +83,7 @@ async def timeline_response(
     """Return a page of posts whose cursors are ids of posts. The viewer's own pinned posts are marked."""
     entries = query.trim(page.entries, lambda entry: entry.id)
     entries = mark_pinned(entries, pinned_ids) if pinned_ids else entries
-    statuses = await statuses_json(request.services, site_url(request), entries)
+    statuses = await statuses_json(request, entries)
     return page_response(request, statuses, next_id=page.next_before, previous_id=entries[0].id if entries else None)
 
 
@@ -91,3 +96,40 @@ def selected_part(query: ApiPage, selection: PostSelection, viewer_id: AccountId
 def _hashtags(fields: FormFields, name: str) -> tuple[str, ...]:
     tags = (normalize_tag(text) for text in fields.values_of(name)[:MAX_HASHTAGS])
     return tuple(tag for tag in tags if tag)
+
+
+# Markers
+
+
+@endpoint("read:statuses", needs_account=True)
+async def markers(request: SiteRequest) -> Json:
+    """Return the markers of `timeline[]`."""
+    me, markers = require_viewer_id(request), dict[str, Json]()
+    for name in api_fields(request).values_of("timeline"):
+        if name == HOME:
+            markers[name] = marker_json((await request.services[MarkerService].find(me, HOME)).last_read_id)
+        elif name == NOTIFICATIONS:
+            markers[name] = marker_json(await request.services[NotificationService].last_read(me))
+    return {name: marker for name, marker in markers.items() if marker["last_read_id"] != "0"}
+
+
+@endpoint("write:statuses", needs_account=True)
+async def move_markers(request: SiteRequest) -> Json:
+    """Move the marker of home, also back, and the read mark of notifications, which moves forward only."""
+    fields, me, moved = api_fields(request), require_viewer_id(request), dict[str, Json]()
+    if (home := id_field(fields, "home[last_read_id]")) is not None:
+        moved[HOME] = marker_json(await request.services[MarkerService].move(me, HOME, PostId(home), back=True))
+    if (notification := id_field(fields, "notifications[last_read_id]")) is not None:
+        notifications = request.services[NotificationService]
+        await notifications.mark_read(me, PostId(notification))
+        moved[NOTIFICATIONS] = marker_json(await notifications.last_read(me))
+    return moved
+
+
+def marker_json(last_read_id: PostId) -> Json:
+    """Return a marker. Its time and version are those of the entry, because the site stores only the entry's id."""
+    return {
+        "last_read_id": str(last_read_id),
+        "version": int(last_read_id) % 2**31,
+        "updated_at": format_iso_time(ms_from_id(last_read_id)),
+    }

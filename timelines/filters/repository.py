@@ -16,17 +16,16 @@ class Filters:
 
     async def all(self, account_id: AccountId) -> list[KeywordFilter]:
         """Return all filters in the order of creation, including expired filters."""
-        key = keys.keyword_filters(account_id)
-        values = await self._timelines[key].execute("HVALS", key)
+        values = await self._timelines.execute("HVALS", keys.keyword_filters(account_id))
         return sorted(map(decode_filter, values), key=lambda each: each.id)
 
     async def add(self, account_id: AccountId, draft: KeywordFilter) -> KeywordFilter:
         """Store a filter under the next free number, and return it."""
         key = keys.keyword_filters(account_id)
         while True:
-            numbers = await self._timelines[key].execute("HKEYS", key)
+            numbers = await self._timelines.execute("HKEYS", key)
             stored = replace(draft, id=max(map(int, numbers), default=0) + 1)
-            (is_new,) = await self._timelines.write(key, ("HSETNX", key, stored.id, encode_filter(stored)))
+            is_new = await self._timelines.write_one("HSETNX", key, stored.id, encode_filter(stored))
             if is_new:
                 return stored
 
@@ -38,6 +37,5 @@ class Filters:
         return bool(replaced)
 
     async def remove(self, account_id: AccountId, number: int) -> bool:
-        key = keys.keyword_filters(account_id)
-        (removed,) = await self._timelines.write(key, ("HDEL", key, number))
+        removed = await self._timelines.write_one("HDEL", keys.keyword_filters(account_id), number)
         return bool(removed)

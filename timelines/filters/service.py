@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from msgspec.structs import replace
 
 from socialsite.characters import normalize
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, PostId
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
 from timelines.text.tokenizer import normalize_spelling
@@ -47,8 +47,7 @@ class FilterService:
     ) -> KeywordFilter:
         """Add a filter, and return it. Raises FilterInvalid, FiltersCapReached."""
         phrase = normalize_phrase(phrase)
-        if len(await self.filters.all(account_id)) >= self.cap:
-            raise FiltersCapReached
+        await self._require_room(account_id, 1)
         added = await self.filters.add(account_id, KeywordFilter(0, phrase, action, until_ms, whole_word))
         await self.live.filters_changed(account_id)
         return added
@@ -64,7 +63,7 @@ class FilterService:
         whole_word: bool,
     ) -> KeywordFilter:
         """Replace a filter, and return it. Raises FilterInvalid, FilterNotFound."""
-        stored = await self._find(account_id, number)
+        stored = await self.find(account_id, number)
         changed = replace(
             stored, phrase=normalize_phrase(phrase), action=action, until_ms=until_ms, whole_word=whole_word
         )
@@ -82,7 +81,7 @@ class FilterService:
     # Groups
 
     async def group(self, account_id: AccountId, group_id: int) -> list[KeywordFilter]:
-        """Return the filters of a group, which differ in their phrases only. Raises FilterNotFound."""
+        """Return the filters of a group, which differ in their phrases or posts only. Raises FilterNotFound."""
         members = [each for each in await self.filters.all(account_id) if each.group_id == group_id]
         if not members:
             raise FilterNotFound
@@ -91,10 +90,15 @@ class FilterService:
     async def add_group(
         self, account_id: AccountId, shared: KeywordFilter, phrases: Sequence[Phrase]
     ) -> list[KeywordFilter]:
-        """Add a group. `shared` has what its filters have in common. Raises FilterInvalid, FiltersCapReached."""
-        if not phrases:
-            raise FilterInvalid({"keywords_attributes": _("A filter needs at least one word or phrase.")})
-        added = await self._add_members(account_id, replace(shared, title=normalize_title(shared.title)), phrases)
+        """Add a group. `shared` has what its filters have in common. Raises FilterInvalid, FiltersCapReached.
+
+        A group without phrases is stored as one filter that matches nothing, until posts or phrases are added.
+        """
+        if phrases:
+            added = await self._add_members(account_id, replace(shared, title=normalize_title(shared.title)), phrases)
+        else:
+            await self._require_room(account_id, 1)
+            added = [await self.filters.add(account_id, replace(shared, title=normalize_phrase(shared.title)))]
         await self.live.filters_changed(account_id)
         return added
 
@@ -111,28 +115,37 @@ class FilterService:
         """Change what the filters have in common, and their phrases. Raises FilterInvalid, FilterNotFound."""
         members, changes = await self.group(account_id, group_id), changed or {}
         common = shared or members[0]
+        common = replace(common, title=normalize_title(common.title), group=group_id, post_id=0)
         if not {*changes, *removed} <= {each.id for each in members}:
             raise FilterNotFound
         edited = [
-            KeywordFilter(
-                each.id,
-                *_valid(changes.get(each.id, (each.phrase, each.whole_word)), common),
-                normalize_title(common.title),
-                group_id,
-                common.contexts,
-            )
+            _with_phrase(replace(common, id=each.id), changes.get(each.id, (each.phrase, each.whole_word)))
+            if each.phrase
+            else replace(common, id=each.id, phrase="", title=common.title or each.title, post_id=each.post_id)
             for each in members
             if each.id not in removed
         ]
         for each in edited:
             await self.filters.replace(account_id, each)
         if added:
-            shared = replace(edited[0] if edited else common, group=group_id)
-            edited += await self._add_members(account_id, shared, added)
+            edited += await self._add_members(account_id, common, added)
         for number in removed:
             await self.filters.remove(account_id, number)
         await self.live.filters_changed(account_id)
         return edited
+
+    async def add_post(self, account_id: AccountId, group_id: int, post_id: PostId) -> KeywordFilter:
+        """Add a post to a group, and return its filter. Raises FilterNotFound, FiltersCapReached."""
+        members = await self.group(account_id, group_id)
+        for each in members:
+            if each.post_id == post_id:
+                return each
+        await self._require_room(account_id, 1)
+        title = members[0].title or members[0].phrase
+        draft = replace(members[0], phrase="", title=title, group=group_id, post_id=post_id)
+        added = await self.filters.add(account_id, draft)
+        await self.live.filters_changed(account_id)
+        return added
 
     async def delete_group(self, account_id: AccountId, group_id: int) -> None:
         """Delete the filters of a group. Raises FilterNotFound."""
@@ -143,26 +156,28 @@ class FilterService:
     async def _add_members(
         self, account_id: AccountId, shared: KeywordFilter, phrases: Sequence[Phrase]
     ) -> list[KeywordFilter]:
-        drafts = [
-            KeywordFilter(0, *_valid(phrase, shared), shared.title, shared.group, shared.contexts) for phrase in phrases
-        ]
-        if len(await self.filters.all(account_id)) + len(drafts) > self.cap:
-            raise FiltersCapReached
+        drafts = [_with_phrase(shared, phrase) for phrase in phrases]
+        await self._require_room(account_id, len(drafts))
         added: list[KeywordFilter] = []
         for draft in drafts:
             group = draft.group or (added[0].id if added else 0)
             added.append(await self.filters.add(account_id, replace(draft, group=group)))
         return added
 
-    async def _find(self, account_id: AccountId, number: int) -> KeywordFilter:
+    async def find(self, account_id: AccountId, number: int, *, of_post: bool = False) -> KeywordFilter:
+        """Return the filter of a phrase, or with `of_post` that of a post. Raises FilterNotFound."""
         for each in await self.filters.all(account_id):
-            if each.id == number:
+            if each.id == number and (each.post_id if of_post else each.phrase):
                 return each
         raise FilterNotFound
 
+    async def _require_room(self, account_id: AccountId, added: int) -> None:
+        if len(await self.filters.all(account_id)) + added > self.cap:
+            raise FiltersCapReached
 
-def _valid(phrase: Phrase, shared: KeywordFilter) -> tuple[str, FilterAction, int | None, bool]:
-    return normalize_phrase(phrase[0]), shared.action, shared.until_ms, phrase[1]
+
+def _with_phrase(shared: KeywordFilter, phrase: Phrase) -> KeywordFilter:
+    return replace(shared, phrase=normalize_phrase(phrase[0]), whole_word=phrase[1])
 
 
 def normalize_title(title: str) -> str:

@@ -6,14 +6,23 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from msgspec.structs import asdict
 
+from socialsite.ids import PostId
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
+from socialsite.web.requests import (
+    SiteRequest,
+    get_changed_fields,
+    get_form_data,
+    get_viewer_id,
+    require_viewer_id,
+    wants_json,
+)
 from socialsite.web.responses import done, format_iso_time, page_response, respond, set_page_path
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.forms import FilterForm
 from timelines.filters.service import FilterService
-from timelines.pages.presenters import Json
+from timelines.pages.presenters import Json, post_url
 from timelines.pages.responses import TemplateContext
+from timelines.reading.service import ReadingService
 from timelines.visibility.filter import KeywordFilter
 
 FILTERS_URL = "/accounts/filters/"
@@ -22,10 +31,11 @@ FILTERS_TEMPLATE = "timelines/filters.html"
 
 async def index(request: SiteRequest) -> HttpResponseBase:
     filters = await request.services[FilterService].all(require_viewer_id(request))
+    page = await _page_context(request, filters)
     return respond(
         request,
         FILTERS_TEMPLATE,
-        page=lambda: _page_context(request, filters),
+        page=lambda: page,
         data=lambda: {"filters": [filter_json(each) for each in filters]},
     )
 
@@ -99,10 +109,16 @@ async def _redisplay_form(
         },
         "error": str(next(iter(error.fields.values()), error.message)),
     }
-    return page_response(request, FILTERS_TEMPLATE, _page_context(request, filters) | errors, get_error_status(error))
+    page = await _page_context(request, filters)
+    return page_response(request, FILTERS_TEMPLATE, page | errors, get_error_status(error))
 
 
-def _page_context(request: SiteRequest, filters: list[KeywordFilter]) -> TemplateContext:
-    now_ms = request.services.clock.now_ms()
-    contexts = [{**asdict(each), "is_over": each.is_expired(now_ms)} for each in filters]
+async def _page_context(request: SiteRequest, filters: list[KeywordFilter]) -> TemplateContext:
+    now_ms, ids = request.services.clock.now_ms(), [PostId(each.post_id) for each in filters if each.post_id]
+    posts = await request.services[ReadingService].posts(ids, viewer_id=get_viewer_id(request)) if ids else []
+    urls = {entry.id: post_url(entry.id, entry.author) for entry in posts}
+    contexts = [
+        {**asdict(each), "is_over": each.is_expired(now_ms), "post_url": urls.get(PostId(each.post_id), "")}
+        for each in filters
+    ]
     return {"filters": contexts, "page_title": _("Filters")}

@@ -64,19 +64,18 @@ class Notifications:
             outdated_id = id_at(repeat_ms if since_ms is None else min(repeat_ms, since_ms))
         script_keys = _script_keys(reader_id)
         args = [notification.member, notification.id, outdated_id, NOTIFICATIONS_CAP]
-        (new_id,) = await self._timelines.write(script_keys[0], ADD.command(script_keys, args))
+        new_id = await self._timelines.write_script(ADD, script_keys, args)
         return None if new_id is None else PostId(int(new_id))
 
     async def mark_read(self, reader_id: AccountId, up_to: PostId) -> PostId:
         """Move the read mark forward, and return it. The mark never moves back."""
         script_keys = _script_keys(reader_id)
-        (mark,) = await self._timelines.write(script_keys[0], READ.command(script_keys, [up_to]))
+        mark = await self._timelines.write_script(READ, script_keys, [up_to])
         return PostId(int(mark))
 
     async def remove(self, reader_id: AccountId, up_to: PostId, *, since: int = 0) -> None:
         """Remove the notifications from the id `since` to the id `up_to`, both inclusive."""
-        key = keys.notifications(reader_id)
-        await self._timelines.write(key, ("ZREMRANGEBYSCORE", key, since, up_to))
+        await self._timelines.write_one("ZREMRANGEBYSCORE", keys.notifications(reader_id), since, up_to)
 
     async def unread(self, reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> UnreadBatch:
         (reply,) = await self._timelines.gather([unread_command(reader_id, below, limit)])
@@ -116,7 +115,7 @@ class Notifications:
         key = keys.preferences(reader_id)
         fields = [part for kind, preference in preferences.items() for part in (kind, preference)]
         if fields:
-            await self._timelines[key].execute("HSET", key, *fields)
+            await self._timelines.execute("HSET", key, *fields)
 
 
 def unread_command(reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> Command:

@@ -21,7 +21,9 @@ from timelines.notifications.notification import (
 )
 from timelines.notifications.presenters import notification_json, notification_rows_html
 from timelines.notifications.service import NotificationService
+from timelines.notifications.thread_mutes import MutedThreadService
 from timelines.pages.page import MAX_LIMIT
+from timelines.pages.presenters import post_json, post_url
 from timelines.pages.queries import decode_id, parse_cursor, parse_limit
 from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
 
@@ -120,3 +122,17 @@ async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     await services[NotificationService].set_preferences(me, preferences)
     data = {"notifications": await services[NotificationService].preferences(me)}
     return done(request, data, default=NOTIFICATION_SETTINGS_URL, message=_("Your choices are saved."))
+
+
+async def mute_thread(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    entry = await request.services[MutedThreadService].mute(
+        account_id=require_viewer_id(request), post_id=post_id, now_ms=request.services.clock.now_ms()
+    )
+    message, url = _("You get no more notifications about this conversation."), post_url(post_id, entry.author)
+    return done(request, post_json(entry), default=url, message=message)
+
+
+async def unmute_thread(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    entry = await request.services[MutedThreadService].unmute(account_id=require_viewer_id(request), post_id=post_id)
+    message, url = _("You get notifications about this conversation again."), post_url(post_id, entry.author)
+    return done(request, post_json(entry), default=url, message=message)

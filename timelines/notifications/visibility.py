@@ -10,8 +10,8 @@ from socialsite.store import Command, Read, Store
 from socialsite.tasks import run_together
 from timelines import keys
 from timelines.graph.repository import Follows
-from timelines.notifications.notification import Notification, VisibleNotification
-from timelines.pages.page import HydratedPost
+from timelines.notifications.notification import MENTION_KINDS, Notification, VisibleNotification
+from timelines.pages.page import HydratedPost, mark_addressed
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext, ViewerRelations
@@ -23,7 +23,10 @@ Causes = dict[str, bool]
 
 @dataclass(kw_only=True, slots=True)
 class NotificationVisibility:
-    """A notification is visible if its cause exists, its actor may be shown, and the reader may see its post."""
+    """A notification is visible if its cause exists, its actor may be shown, and the reader may see its post.
+
+    The reader must not have muted the thread of the post.
+    """
 
     store: Store
     pipeline: ReadPipeline
@@ -58,6 +61,10 @@ class NotificationVisibility:
             author, entry = authors.get(each.account_id), entries.get(each.post_id or PostId(0))
             if author is None or author.id in hidden_actors or not may_notify(author, relations):
                 return None
+            if entry is not None and entry.shown.post.thread_id in relations.muted_threads:
+                return None
+            if entry is not None and each.kind in MENTION_KINDS:
+                entry = mark_addressed(entry)
             if each.kind == "report_closed":
                 is_valid = True
             elif each.kind == "follow":

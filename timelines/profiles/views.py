@@ -13,12 +13,14 @@ from socialsite.web.responses import respond
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.following.service import FollowingService
+from timelines.graph.follow import NOTE_MAX_LENGTH
 from timelines.pages.page import PageRequest
 from timelines.pages.presenters import pinned_html, posts_json, profile_json, relation_json
 from timelines.pages.queries import parse_page_request, with_canonical_handle
 from timelines.pages.responses import (
     absolute_url,
     canonical_url,
+    optional_placeholder,
     profile_context,
     timeline_context,
     timeline_json,
@@ -55,7 +57,8 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "is_following": visit.relationship is not None and visit.relationship.follows,
             "both_follow": visit.shared_following_count,
             "known": visit.known_followers,
-            "relation": relation,
+            "relation": relation | {"note": optional_placeholder(relation.get("note") or None)},
+            "note_max_length": NOTE_MAX_LENGTH,
         },
         data=lambda: {
             **timeline_json(request, visit.timeline_page),

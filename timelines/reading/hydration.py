@@ -21,7 +21,7 @@ from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.quotes import read_consents
 from timelines.posts.repository import PostRepository
 from timelines.previews.preview import link_of
-from timelines.previews.repository import read_previews
+from timelines.previews.repository import ExpiredPreviews, read_previews
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import read_earlier_boosters
 from timelines.visibility.rights import FOLLOWED_CONTEXTS, LANGUAGE_CONTEXTS, AllowedAuthors, ViewContext
@@ -114,6 +114,7 @@ class Sources:
     authors: AccountService
     follows: Follows
     members: ListMembers
+    expired_previews: ExpiredPreviews
     link_previews: bool = False
     facts: PostFactsCache = field(default_factory=PostFactsCache)
 
@@ -228,7 +229,7 @@ class HydrationState:
             reads.append(read_consents(quotes))
         links = sources.facts.links_among(post_ids) if sources.link_previews else {}
         if links:
-            reads.append(read_previews(links))
+            reads.append(read_previews(links, sources.expired_previews))
         stored_posts, counts, authors, *results = await sources.store.read(*reads)
         if links:
             self.loaded.links |= links
@@ -347,7 +348,7 @@ class HydrationState:
             loaded.previews.pop(post_id, None)
         if new_links:
             loaded.links |= new_links
-            (previews,) = await self._sources.store.read(read_previews(new_links))
+            (previews,) = await self._sources.store.read(read_previews(new_links, self._sources.expired_previews))
             loaded.previews |= previews
 
     async def _read_replyable(self, limited: Sequence[tuple[ViewerRights, AllowedAuthors]]) -> None:

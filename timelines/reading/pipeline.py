@@ -273,11 +273,14 @@ def _viewer_state(rights: ViewerRights, post: Post) -> ViewerState | None:
     if relations is None:
         return None
     own = post.author_id == relations.viewer_id
-    if not (relations.liked or relations.boosted or relations.bookmarked):
+    addressed = not own and post.reply_to_author_id == relations.viewer_id
+    if not (addressed or relations.has_states):
         return OWN_POST if own else NO_ACTIONS
     return ViewerState(
         own=own,
         liked=post.id in relations.liked,
         boosted=post.id in relations.boosted,
         bookmarked=post.id in relations.bookmarked,
+        addressed=addressed,
+        muted=post.thread_id in relations.muted_threads,
     )

@@ -114,9 +114,7 @@ class ViewerRights:
         """Return whether only the author decides: there are no filters, no reactions and no rule for replies."""
         relations = self.relations
         is_unrestricted = self.read_replyable is None and not self.languages
-        return is_unrestricted and (
-            relations is None or not (relations.liked or relations.boosted or relations.bookmarked or relations.filters)
-        )
+        return is_unrestricted and (relations is None or not (relations.filters or relations.has_states))
 
     @property
     def sees_every_allowed_post(self) -> bool:
@@ -174,14 +172,14 @@ class ViewerRights:
         return not self.languages or language is None or language in self.languages or post.author_id == self.viewer_id
 
     def matching_filter(self, post: Post) -> KeywordFilter | None:
-        """Return the viewer's filter that matches the text or content warning. The viewer's own posts match none."""
+        """Return the viewer's filter that matches the post, its text or its warning. Own posts match none."""
         relations = self.relations
         if relations is None or not relations.filters:
             return None
         place = FILTER_PLACE_BY_CONTEXT.get(self.context)
         if place is None or post.author_id == self.viewer_id:
             return None
-        return find_filter(relations.filters, post.searchable_text, self._now_ms, place)
+        return find_filter(relations.filters, post.searchable_text, self._now_ms, place, post.id)
 
     def visible_quote(self, post: Post) -> tuple[QuoteState, tuple[Post, Author] | None]:
         """Return the state of a quote, and the quoted post and its author if the viewer may see them.
@@ -205,7 +203,7 @@ class ViewerRights:
         if (
             filters
             and not is_deliberate
-            and find_filter(filters, quoted.searchable_text, self._now_ms, "thread") is not None
+            and find_filter(filters, quoted.searchable_text, self._now_ms, "thread", quoted.id) is not None
         ):
             return "unauthorized", None
         return "accepted", (quoted, author)

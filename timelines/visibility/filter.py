@@ -39,6 +39,11 @@ class KeywordFilter(msgspec.Struct, frozen=True, array_like=True):
     """The id of the first filter of the group: API clients see a group as one filter with several phrases."""
     contexts: tuple[FilterPlace, ...] = ()
     """Where the filter applies. Empty: home, lists, public timelines and threads."""
+    post_id: int = 0
+    """The one post that the filter hides, in place of a phrase. Only API clients make such filters.
+
+    A filter with neither matches nothing. It keeps a group that has neither yet.
+    """
 
     @property
     def group_id(self) -> int:
@@ -56,9 +61,9 @@ decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 
 
 def find_filter(
-    filters: Iterable[KeywordFilter], text: str, now_ms: int, place: FilterPlace = "home"
+    filters: Iterable[KeywordFilter], text: str, now_ms: int, place: FilterPlace = "home", post_id: int = 0
 ) -> KeywordFilter | None:
-    """Return a filter of the place that matches the text. Filters that hide the post have priority.
+    """Return a filter of the place that matches the text or the post. Filters that hide the post have priority.
 
     Each filter takes linear time.
     """
@@ -66,7 +71,12 @@ def find_filter(
     for each in filters:
         if each.is_expired(now_ms) or not each.applies_to(place) or (match is not None and each.action == "warn"):
             continue
-        if _compile_phrase(each.phrase, each.whole_word).search(_spell(text, each.whole_word)):
+        if each.post_id:
+            is_match = each.post_id == post_id
+        else:
+            pattern = _compile_phrase(each.phrase, each.whole_word)
+            is_match = pattern.search(_spell(text, each.whole_word)) is not None
+        if is_match:
             match = each
             if each.action == "hide":
                 break

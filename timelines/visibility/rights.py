@@ -71,9 +71,16 @@ class ViewerRelations(msgspec.Struct, frozen=True):
     boosts_hidden: frozenset[AccountId] = frozenset()
     exclusive_list_ids: tuple[ListId, ...] = ()
     filters: tuple[KeywordFilter, ...] = ()
+    muted_threads: frozenset[PostId] = frozenset()
+    """The first posts of all threads that the viewer muted."""
+
+    @property
+    def has_states(self) -> bool:
+        """Return whether the viewer has reactions to posts of the page, or muted threads."""
+        return bool(self.liked or self.boosted or self.bookmarked or self.muted_threads)
 
     def merged_with(self, other: "ViewerRelations") -> "ViewerRelations":
-        """Return these relations together with a later read. Lists and filters are taken from the later read."""
+        """Return these relations together with a later read, from which lists, filters and muted threads are taken."""
         return ViewerRelations(
             self.viewer_id,
             other.now_ms,
@@ -86,6 +93,7 @@ class ViewerRelations(msgspec.Struct, frozen=True):
             self.boosts_hidden | other.boosts_hidden,
             other.exclusive_list_ids,
             other.filters,
+            other.muted_threads,
         )
 
 

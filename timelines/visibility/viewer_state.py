@@ -16,9 +16,9 @@ from timelines.visibility.rights import ViewerRelations
 READER_STATE = load_script("reader_state.lua", __package__)
 RELATIONSHIP_KEY_BUILDERS: tuple[Callable[[int], Key], ...] = (
     keys.liked_posts, keys.boosted_posts, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.boosts_hidden,
-    keys.exclusive_lists, keys.keyword_filters,
+    keys.exclusive_lists, keys.keyword_filters, keys.muted_threads,
 )  # fmt: skip
-NO_HITS: list[list[bytes]] = [[]] * 9
+NO_HITS: list[list[bytes]] = [[]] * 10
 MAX_POSTS, MAX_AUTHORS = 600, 1_000  # Lua cannot unpack more arguments in one call
 
 
@@ -57,6 +57,7 @@ def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> V
         boosts_hidden=quieted,
         exclusive_list_ids=tuple(sorted(ListId(int(id)) for id in hits[7])),
         filters=tuple(sorted((decode_filter(value) for value in hits[8]), key=lambda each: each.id)),
+        muted_threads=frozenset(PostId(int(id)) for id in hits[9]),
     )
 
 

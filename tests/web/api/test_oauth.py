@@ -72,6 +72,13 @@ async def test_a_dangerous_redirect_uri_is_refused(visitor: HttpBrowser, uri: st
     assert answer.status_code == 400 or "redirect_uris" in answer.json()["details"]
 
 
+@pytest.mark.parametrize("name", ["Evil\n\nYour account is locked.", "An \u202eppa", "\u200b", "x" * 61, "a\0b"])
+async def test_a_name_of_an_app_that_could_imitate_other_text_is_refused(visitor: HttpBrowser, name: str) -> None:
+    right = {"redirect_uris": REDIRECT_URI, "scopes": "read"}
+    answer = await visitor.http.post("/api/v1/apps", json=right | {"client_name": name})
+    assert answer.status_code in (400, 422)
+
+
 @pytest.mark.parametrize("fields", [{"client_name": ""}, {"scopes": "read admin:read"}, {"website": "javascript:x"}])
 async def test_wrong_fields_are_refused(visitor: HttpBrowser, fields: dict[str, str]) -> None:
     right = {"client_name": "An app", "redirect_uris": REDIRECT_URI, "scopes": "read"}

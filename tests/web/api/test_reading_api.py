@@ -2,7 +2,9 @@
 
 import pytest
 
+from tests.support.world import Person
 from tests.web.api.conftest import OpenApi
+from timelines.posts.post import FOLLOWERS
 
 
 async def test_notifications_are_single_grouped_and_dismissed(site, world, open_api: OpenApi) -> None:
@@ -138,6 +140,62 @@ async def test_a_filter_has_keywords_contexts_and_an_end(site, world, open_api: 
     assert (await api.post("/api/v2/filters", title="x", context=["moon"])).status_code == 422
     assert (await api.http.delete(url)).json() == {}
     assert (await api.get("/api/v2/filters")).json() == (await api.get("/api/v1/filters")).json() == []
+
+
+async def test_a_filter_hides_a_single_post_and_its_boosts(site, world, open_api: OpenApi, alice) -> None:
+    bob, carol = await world.people("bob", "carol")
+    await Person(site, await site.accounts.get_by_handle("alice")).follows(carol)
+    post, secret = await bob.publishes("many eggs"), await bob.publishes("hidden", audience=FOLLOWERS)
+    await site.reactions.boost(account_id=carol.id, post_id=post.id, now_ms=site.clock.now_ms())
+    await world.deliver_all()
+    api, other = await open_api("alice"), await open_api("bob")
+    keywords = [{"keyword": "spam"}]
+    made = (await api.post("/api/v2/filters", title="", context=["home"], keywords_attributes=keywords)).json()
+    url = f"/api/v2/filters/{made['id']}"
+    added = (await api.post(f"{url}/statuses", status_id=str(post.id))).json()
+    assert added["status_id"] == str(post.id)
+    assert (await api.post(f"{url}/statuses", status_id=str(post.id))).json() == added, "no second filter of the post"
+    for refused, status in ((str(secret.id), 404), ("x", 422), ("", 422)):
+        assert (await api.post(f"{url}/statuses", status_id=refused)).status_code == status
+    assert (await other.post(f"{url}/statuses", status_id=str(post.id))).status_code == 404
+    (boost,) = (await api.get("/api/v1/timelines/home")).json()
+    (result,) = boost["filtered"]
+    assert (result["filter"]["id"], result["keyword_matches"], result["status_matches"]) == (
+        made["id"], None, [str(post.id)],
+    )  # fmt: skip
+    stored = (await api.get(url)).json()
+    assert ([each["keyword"] for each in stored["keywords"]], stored["statuses"]) == (["spam"], [added])
+    status_url = f"/api/v2/filters/statuses/{added['id']}"
+    assert (await api.get(status_url)).json() == added
+    assert (await api.get(f"{url}/statuses")).json() == [added]
+    assert (await api.get(f"/api/v2/filters/keywords/{added['id']}")).status_code == 404
+    assert len((await api.get("/api/v1/filters")).json()) == 1
+    assert (await api.http.put(url, json={"filter_action": "hide", "title": "Eggs"})).json()["statuses"] == [added]
+    assert (await api.get("/api/v1/timelines/home")).json() == []
+    assert f'href="/@bob/{post.id}/"' in (await alice.get("/accounts/filters/")).text
+    assert (await api.http.delete(status_url)).json() == {}
+    assert (await api.get(status_url)).status_code == 404
+    assert len((await api.get("/api/v1/timelines/home")).json()) == 1
+
+
+async def test_a_filter_may_begin_without_keywords(site, world, open_api: OpenApi, alice) -> None:
+    post = await (await world.person("bob")).publishes("many eggs")
+    api = await open_api("alice")
+    assert (await api.post("/api/v2/filters", title="", context=["public"])).status_code == 422
+    made = (await api.post("/api/v2/filters", title="Later", context=["public"])).json()
+    assert (made["title"], made["keywords"], made["statuses"]) == ("Later", [], [])
+    (status,) = (await api.get("/api/v1/timelines/public")).json()
+    assert status["filtered"] == []
+    url = f"/api/v2/filters/{made['id']}"
+    await api.post(f"{url}/statuses", status_id=str(post.id))
+    await api.post(f"{url}/keywords", keyword="spam")
+    stored = (await api.http.put(url, json={"title": "Now"})).json()
+    assert [each["keyword"] for each in stored["keywords"]] == ["spam"]
+    assert [each["status_id"] for each in stored["statuses"]] == [str(post.id)]
+    (status,) = (await api.get("/api/v1/timelines/public")).json()
+    assert status["filtered"][0]["filter"]["title"] == "Now"
+    assert (await api.get("/api/v1/filters")).json()[0]["phrase"] == "spam"
+    assert "Now" in (await alice.get("/accounts/filters/")).text
 
 
 async def test_a_filter_of_version_one_hides_only_in_its_context(site, world, open_api: OpenApi) -> None:

@@ -78,6 +78,8 @@ async def test_only_visible_posts_of_others_are_reported(
     assert (await alice.get(f"/reports/new/?post={hidden.id}")).status_code == 404
     assert (await alice.post_json("/reports/new/", post=str(hidden.id), category="spam")).status_code == 404
     assert (await alice.get("/reports/new/?account=999")).status_code == 404
+    own = (await alice.get_json("/@alice/")).json()["account"]["id"]
+    assert (await alice.get(f"/reports/new/?account={own}")).status_code == 422
     assert (await alice.get("/reports/new/")).status_code == 400
     assert (await alice.get(f"/reports/new/?account={bob.id}")).status_code == 200
 

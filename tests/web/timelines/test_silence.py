@@ -165,7 +165,7 @@ async def test_a_silenced_account_changes_no_text_and_no_picture_of_its_profile(
     visitor = await open_browser()
     invitation = made.json()["url"].partition("//")[2].partition("/")[2]
     assert (await visitor.get(f"/{invitation}")).status_code == 404
-    await site.restrictions.unsilence(AccountId(2))
+    await site.restrictions.silence(AccountId(2), 0)
     assert (await visitor.get(f"/{invitation}")).status_code == 200
     await site.restrictions.limit(AccountId(2))
     assert (await visitor.get(f"/{invitation}")).status_code == 404
@@ -177,7 +177,7 @@ async def test_a_silence_ends_by_itself_and_can_be_ended(alice: HttpBrowser, sit
     await alice.publish("it is over")
     await site.restrictions.silence(account_id, site.clock.now_ms() + HOUR_MS)
     assert (await alice.post_json("/posts/", text="no")).status_code == 403
-    await site.restrictions.unsilence(account_id)
+    await site.restrictions.silence(account_id, 0)
     await alice.publish("again")
 
 
@@ -227,7 +227,7 @@ async def test_an_import_of_a_silenced_account_waits_for_another_confirmation(wo
     assert await services.repositories.follows.following_ids(alice.id) == []
     (waiting,) = await services.imports.all(alice.id)
     assert waiting.state == "ready"
-    await services.restrictions.unsilence(alice.id)
+    await services.restrictions.silence(alice.id, 0)
     await services.imports.confirm(alice.id, transfer.id)
     await perform_transfers(services)
     assert await services.repositories.follows.following_ids(alice.id) == [bob.id]

@@ -1,4 +1,4 @@
-"""The entities Filter, FilterKeyword and V1::Filter (https://docs.joinmastodon.org/entities/Filter/)."""
+"""The entities Filter, FilterKeyword, FilterStatus and V1::Filter (https://docs.joinmastodon.org/entities/Filter/)."""
 
 from collections.abc import Sequence
 
@@ -20,16 +20,19 @@ def filter_summary(keyword_filter: KeywordFilter) -> Json:
 
 
 def filter_entity(members: Sequence[KeywordFilter]) -> Json:
-    """Return a group of keyword filters as one filter with keywords."""
-    return filter_summary(members[0]) | {"keywords": [keyword_entity(each) for each in members], "statuses": []}
+    """Return a group of filters as one filter with keywords and posts."""
+    return filter_summary(members[0]) | {
+        "keywords": [keyword_entity(each) for each in members if each.phrase],
+        "statuses": [filter_status_entity(each) for each in members if each.post_id],
+    }
 
 
 def keyword_entity(keyword_filter: KeywordFilter) -> Json:
-    return {
-        "id": str(keyword_filter.id),
-        "keyword": keyword_filter.phrase,
-        "whole_word": keyword_filter.whole_word,
-    }
+    return {"id": str(keyword_filter.id), "keyword": keyword_filter.phrase, "whole_word": keyword_filter.whole_word}
+
+
+def filter_status_entity(keyword_filter: KeywordFilter) -> Json:
+    return {"id": str(keyword_filter.id), "status_id": str(keyword_filter.post_id)}
 
 
 def v1_filter_entity(keyword_filter: KeywordFilter) -> Json:
@@ -48,5 +51,10 @@ def filter_results(keyword_filter: KeywordFilter | None) -> list[Json]:
     """Return the value of the field `filtered` of a post."""
     if keyword_filter is None:
         return []
-    matches = {"keyword_matches": [keyword_filter.phrase], "status_matches": None}
-    return [{"filter": filter_summary(keyword_filter), **matches}]
+    post_id = keyword_filter.post_id
+    result = {
+        "filter": filter_summary(keyword_filter),
+        "keyword_matches": None if post_id else [keyword_filter.phrase],
+        "status_matches": [str(post_id)] if post_id else None,
+    }
+    return [result]

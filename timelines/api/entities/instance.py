@@ -1,14 +1,21 @@
-"""The entities Instance and V1::Instance (https://docs.joinmastodon.org/entities/Instance/)."""
+"""The entities Instance, V1::Instance and Announcement (https://docs.joinmastodon.org/entities/Instance/)."""
+
+from typing import NamedTuple
 
 import msgspec
+from django.conf import settings
 
 from socialsite import __version__
+from socialsite.service_config import ServiceConfig
+from socialsite.site.announcements import Announcement
 from socialsite.site.settings import SiteSettings
+from socialsite.web.responses import format_iso_time
 from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
 from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, UPLOAD_MAX_PIXELS, UPLOAD_TYPES
 from timelines.pages.presenters import Json
 from timelines.pins.repository import PINS_CAP
 from timelines.publishing.polls import MAX_DURATION_S, MIN_DURATION_S, OPTION_MAX_LENGTH
+from timelines.text.paragraphs import paragraphs_html
 
 MASTODON_VERSION, API_VERSION = "4.5.0", 7
 """The version of Mastodon whose API the site offers. Clients choose their features by it."""
@@ -18,18 +25,20 @@ LINK_LENGTH = 23
 """Clients count each link with so many characters. A shorter link never makes a post too long here."""
 
 
-class SiteInfo(msgspec.Struct, frozen=True):
-    """What the operator and staff have set."""
-
-    host: str
+class SiteInfo(NamedTuple):
     url: str
-    socket_url: str
     settings: SiteSettings
     description: str
     email: str
-    languages: tuple[str, ...]
-    post_max_length: int
-    poll_max_options: int
+    limits: ServiceConfig
+
+    @property
+    def host(self) -> str:
+        return self.url.partition("://")[2]
+
+    @property
+    def socket_url(self) -> str:
+        return self.url.replace("http", "ws", 1)
 
 
 class SiteFigures(msgspec.Struct, frozen=True):
@@ -41,15 +50,12 @@ class SiteFigures(msgspec.Struct, frozen=True):
 def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Json:
     is_open, needs_approval = site.settings.joining in OPEN_MODES, site.settings.joining == "approval"
     return {
+        **_common_fields(site),
         "domain": site.host,
-        "title": site.settings.title,
-        "version": _version(),
         "source_url": "",
-        "description": site.description,
         "usage": {"users": {"active_month": figures.active_month}},
         "thumbnail": {"url": f"{site.url}/static/icon-512.png", "blurhash": None, "versions": {}},
         "icon": [{"src": f"{site.url}/static/icon-{size}.png", "size": f"{size}x{size}"} for size in (192, 512)],
-        "languages": site.languages,
         "configuration": {
             "urls": {"streaming": site.socket_url, "status": None, "about": f"{site.url}/about/",
                      "privacy_policy": f"{site.url}/privacy/", "terms_of_service": f"{site.url}/terms/"},
@@ -68,23 +74,19 @@ def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Jso
                           "message": None, "min_age": None, "url": None},
         "api_versions": {"mastodon": API_VERSION},
         "contact": {"email": site.email, "account": None},
-        "rules": rule_entities(site.settings),
     }  # fmt: skip
 
 
 def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
     """Return the instance as of version 1 of the API. Its number of posts counts the last two years."""
     return {
+        **_common_fields(site),
         "uri": site.host,
-        "title": site.settings.title,
         "short_description": site.description,
-        "description": site.description,
         "email": site.email,
-        "version": _version(),
         "urls": {"streaming_api": site.socket_url},
         "stats": {"user_count": figures.accounts, "status_count": figures.posts, "domain_count": 1},
         "thumbnail": f"{site.url}/static/icon-512.png",
-        "languages": site.languages,
         "registrations": site.settings.joining in OPEN_MODES,
         "approval_required": site.settings.joining == "approval",
         "invites_enabled": site.settings.members_invite,
@@ -93,7 +95,6 @@ def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
             **_configuration(site),
         },
         "contact_account": None,
-        "rules": rule_entities(site.settings),
     }
 
 
@@ -102,11 +103,26 @@ def rule_entities(settings: SiteSettings) -> list[Json]:
     return [{"id": str(number), "text": text, "hint": ""} for number, text in enumerate(settings.rules, 1)]
 
 
+def announcement_entity(announcement: Announcement, is_dismissed: bool) -> Json:
+    published = format_iso_time(announcement.published_ms)
+    return {
+        "id": str(announcement.id),
+        "content": paragraphs_html(announcement.text),
+        "starts_at": format_iso_time(announcement.starts_ms) if announcement.starts_ms else None,
+        "ends_at": format_iso_time(announcement.ends_ms) if announcement.ends_ms else None,
+        "all_day": False,
+        "published_at": published,
+        "updated_at": published,
+        "read": is_dismissed,
+        **{name: [] for name in ("mentions", "statuses", "tags", "emojis", "reactions")},
+    }
+
+
 def _configuration(site: SiteInfo) -> Json:
     """Return the limits of posts. The site has no videos, but clients require their limits."""
     return {
         "statuses": {
-            "max_characters": site.post_max_length,
+            "max_characters": site.limits.post_max_length,
             "max_media_attachments": MEDIA_PER_POST,
             "characters_reserved_per_url": LINK_LENGTH,
         },
@@ -115,12 +131,10 @@ def _configuration(site: SiteInfo) -> Json:
             "description_limit": ALT_MAX_LENGTH,
             "image_size_limit": UPLOAD_MAX_BYTES,
             "image_matrix_limit": UPLOAD_MAX_PIXELS,
-            "video_size_limit": 0,
-            "video_frame_rate_limit": 0,
-            "video_matrix_limit": 0,
+            **dict.fromkeys(("video_size_limit", "video_frame_rate_limit", "video_matrix_limit"), 0),
         },
         "polls": {
-            "max_options": site.poll_max_options,
+            "max_options": site.limits.poll_max_options,
             "max_characters_per_option": OPTION_MAX_LENGTH,
             "min_expiration": MIN_DURATION_S,
             "max_expiration": MAX_DURATION_S,
@@ -128,5 +142,12 @@ def _configuration(site: SiteInfo) -> Json:
     }
 
 
-def _version() -> str:
-    return f"{MASTODON_VERSION} (compatible; Socialsite {__version__})"
+def _common_fields(site: SiteInfo) -> Json:
+    """Return what both versions of the API have."""
+    return {
+        "title": site.settings.title,
+        "version": f"{MASTODON_VERSION} (compatible; Socialsite {__version__})",
+        "description": site.description,
+        "languages": [code for code, _name in settings.LANGUAGES],
+        "rules": rule_entities(site.settings),
+    }

@@ -9,7 +9,6 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 
 def relationship_entity(account_id: AccountId, relation: Relationship, *, requested_by: bool, endorsed: bool) -> Json:
     """Return the relation of the viewer to the account. A mute hides notifications, too."""
-    until_ms = relation.muted_until_ms
     return {
         "id": str(account_id),
         "following": relation.follows,
@@ -21,10 +20,15 @@ def relationship_entity(account_id: AccountId, relation: Relationship, *, reques
         "blocked_by": relation.is_blocked,
         "muting": relation.mutes,
         "muting_notifications": relation.mutes,
-        "muting_expires_at": None if until_ms in (None, NO_EXPIRY_MS) else format_iso_time(until_ms),
+        "muting_expires_at": mute_end_json(relation.muted_until_ms),
         "requested": relation.requested and not relation.follows,
         "requested_by": requested_by and not relation.is_followed,
         "domain_blocking": False,
         "endorsed": endorsed and relation.follows,
-        "note": "",
+        "note": relation.note,
     }
+
+
+def mute_end_json(until_ms: int | None) -> str | None:
+    """Return the end of a mute, or None for a mute without an end."""
+    return None if until_ms in (None, NO_EXPIRY_MS) else format_iso_time(until_ms)

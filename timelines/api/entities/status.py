@@ -68,7 +68,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
                 "favourited": viewer.liked,
                 "reblogged": viewer.boosted,
                 "bookmarked": viewer.bookmarked,
-                "muted": False,
+                "muted": viewer.muted,
                 **({"pinned": viewer.pinned} if viewer.own and not is_boost else {}),
             }
         ),

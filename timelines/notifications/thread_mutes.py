@@ -1,0 +1,43 @@
+"""Muted threads: an account gets no notifications about their posts (`timelines:{<account>}:threads`)."""
+
+from dataclasses import dataclass
+
+from socialsite.ids import AccountId, PostId
+from socialsite.store import Store
+from timelines import keys
+from timelines.errors import PostNotFound
+from timelines.pages.page import HydratedPost
+from timelines.reading.pipeline import ReadPipeline
+
+MUTED_THREADS_CAP = 200
+"""The number of muted threads that are kept. The thread that was muted first is then no longer muted."""
+
+
+@dataclass(kw_only=True, slots=True)
+class MutedThreadService:
+    """Mutes and unmutes the thread of a post that the account may see. Each read of notifications checks the mutes."""
+
+    store: Store
+    pipeline: ReadPipeline
+    cap: int = MUTED_THREADS_CAP
+
+    async def mute(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
+        """Mute the thread, and return the post. Raises PostNotFound. A repetition changes nothing."""
+        root_id = (await self._find(account_id, post_id)).shown.post.thread_id
+        key = keys.muted_threads(account_id)
+        trim = ("ZREMRANGEBYRANK", key, 0, -self.cap - 1)
+        await self.store.component("timelines").write(key, ("ZADD", key, "NX", now_ms, root_id), trim)
+        return await self._find(account_id, post_id)
+
+    async def unmute(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
+        """Unmute the thread, and return the post. Raises PostNotFound."""
+        root_id = (await self._find(account_id, post_id)).shown.post.thread_id
+        key = keys.muted_threads(account_id)
+        await self.store.component("timelines").write(key, ("ZREM", key, root_id))
+        return await self._find(account_id, post_id)
+
+    async def _find(self, account_id: AccountId, post_id: PostId) -> HydratedPost:
+        entry = await self.pipeline.find_visible(account_id, post_id)
+        if entry is None:
+            raise PostNotFound
+        return entry
