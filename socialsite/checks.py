@@ -202,7 +202,7 @@ async def _check_partitions(store: Store) -> list[CheckMessage]:
 async def _check_media_folder(store: Store) -> list[CheckMessage]:
     """Check that this machine uses the folder of pictures of the site, not a private one."""
     site_folder_id, files = await MediaRows(store).find_folder_id(), MediaFiles()
-    if site_folder_id is None or files.folder is None or files.find_id() == site_folder_id:
+    if site_folder_id is None or files.folder is None or await asyncio.to_thread(files.find_id) == site_folder_id:
         return []
     return [
         Error(

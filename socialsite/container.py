@@ -7,7 +7,7 @@ used. Only code outside the apps imports this module; views get a service by its
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import cache, cached_property, partial
-from typing import TypeVar, get_type_hints
+from typing import Protocol, TypeVar, get_type_hints
 
 from accounts import keys as account_keys
 from accounts.accounts.service import AccountService
@@ -83,9 +83,11 @@ from timelines.media.service import MediaService
 from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
+from timelines.notifications.thread_mutes import MutedThreadService
 from timelines.notifications.visibility import NotificationVisibility
 from timelines.pins.service import PinService
 from timelines.polls.service import PollService
+from timelines.previews.repository import ExpiredPreviews
 from timelines.previews.service import PreviewQueue, PreviewService
 from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
@@ -163,7 +165,9 @@ class Services:
                 parts[name] = repositories[name]
             elif repositories:
                 (parts[name],) = repositories.values()
-            elif getattr(field_type, "_is_protocol", False) and name in (vars(Services) | vars(self.repositories)):
+            elif Protocol in getattr(field_type, "__bases__", ()) and name in (
+                vars(Services) | vars(self.repositories)
+            ):
                 parts[name] = getattr(self if name in vars(Services) else self.repositories, name)
             elif hasattr(self.config, name):
                 parts[name] = getattr(self.config, name)
@@ -265,6 +269,7 @@ class Services:
 
     # Reading
 
+    expired_previews = _Built(ExpiredPreviews)
     sources = _Built(Sources)
     pipeline = _Built(ReadPipeline)
     list_rules = _Built(ListRules)
@@ -286,6 +291,7 @@ class Services:
     # Notifications
 
     notification_visibility = _Built(NotificationVisibility)
+    muted_threads = _Built(MutedThreadService)
 
     @cached_property
     def notifications(self) -> NotificationService:

@@ -5,8 +5,9 @@ Actions on one account or post are counted by their URL pattern (timelines/urls.
 A hit counts for the account and for the network address of the caller. One account has the same limit at all its
 addresses. The accounts of one address share ACCOUNTS_PER_ADDRESS times the limit: a family, a school or a mobile
 network has one address, and one of its accounts cannot use up the limit of all. For a visitor only the address counts.
-If the store of the limits is unavailable, the action fails with StoreUnavailable (503). If the server's clock is set
-back, the clock of the limits follows it; a clock that stood still would prolong the current minute.
+If the store of the limits is unavailable, the action fails with StoreUnavailable (503). While a server refuses writes,
+searches are not counted, so that everything can still be read. If the server's clock is set back, the clock of the
+limits follows it; a clock that stood still would prolong the current minute.
 
 Log-ins are counted differently, so that an attacker cannot lock out the owner of an account. A browser that has signed
 in to the account before has its own counter. For other browsers, all attempts count for the address, and failed
@@ -24,7 +25,7 @@ from socialsite.errors import AccountSilenced, NewcomerLimited, RateLimited
 from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
 from socialsite.store.commands import Command
-from socialsite.store.errors import StoreError
+from socialsite.store.errors import StoreError, WritesRefused
 
 ACCOUNTS_PER_ADDRESS = 10
 """Number of accounts at one address that may use their full limit at the same time."""
@@ -33,6 +34,8 @@ NETWORKS_PER_HANDLE = 10
 
 WRITING_RULES = frozenset({"post", "edit", "media", "imports"})
 """The rules that count only actions which a silenced account may not do."""
+READING_RULES = frozenset({"search", "complete"})
+"""The rules of actions that only read. They are not counted while the server refuses writes."""
 NEWCOMER_RULES = frozenset({"post", "posts", "follow", "media"})
 """The rules of which new accounts have a third of the limit."""
 NEWCOMER_SHARE = 3
@@ -180,7 +183,11 @@ class ActionLimits:
             yield
             return
         hits, now_ms = self._hits(caller, name), self._clock.server_ms()
-        await self._count(hits, now_ms, caller)
+        try:
+            await self._count(hits, now_ms, caller)
+        except WritesRefused:
+            if name not in READING_RULES:
+                raise
         try:
             yield
         except Exception:

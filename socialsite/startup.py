@@ -28,6 +28,8 @@ from socialsite.store.site_marks import RAISE_NUMBER, RESTORING, check_and_write
 from socialsite.tasks import run_together
 from timelines import keys
 
+PREVIEWS_INTERVAL_S = 5.0
+
 log = logging.getLogger(__name__)
 
 Node.on_round_trip = staticmethod(metrics.observe_round_trip)
@@ -112,6 +114,7 @@ def _start_background_tasks(services: Services, clock: Clock) -> TaskSupervisor:
     tasks.start(services.site.refresh_forever)
     tasks.start(partial(share_newest_post_id_forever, services.store, services.ids))
     tasks.start(services.statistics.meter.flush_forever)
+    tasks.start(partial(renew_previews_forever, services))
     tasks.start(metrics.sample_forever)
     return tasks
 
@@ -137,6 +140,14 @@ async def share_newest_post_id_forever(store: Store, ids: PostIdGenerator) -> No
     while True:
         await asyncio.sleep(REFRESH_INTERVAL_S)
         await share_newest_post_id(store, ids)
+
+
+async def renew_previews_forever(services: Services) -> None:
+    """Queue the links whose expired previews readers of this process missed."""
+    while True:
+        await asyncio.sleep(PREVIEWS_INTERVAL_S)
+        with contextlib.suppress(StoreError):
+            await services.previews.request_renewals()
 
 
 def component_urls() -> dict[str, str]:

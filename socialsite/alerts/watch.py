@@ -64,7 +64,7 @@ class AlertWatch:
         former = self._outage
         self._outage, kind = advance(former, finding, now_ms)
         shown = self._outage or former
-        if kind is None or shown is None or not self._is_teller():
+        if kind is None or shown is None or not await asyncio.to_thread(self._is_teller):
             return
         event = Event("store", kind, shown, now_ms)
         log_events([event])

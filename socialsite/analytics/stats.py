@@ -14,13 +14,13 @@ from socialsite.analytics.metrics import (
     SITE_METRICS,
     DurationHistogram,
 )
+from socialsite.clock import DAY_MS
 from socialsite.ids import TimeSource
 from socialsite.recipes.buffer import Buffers, BufferTotals, Entity, Flusher, TotalsKeyBuilder
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.recipes.time_series import ALL_MEMBERS, DAY, Metric, Point, RankedMetric, Rollup, TimeSeries
 from socialsite.store import Store, StoreUnavailable
 
-DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
 EPOCH_WEEKDAY = 3
 """1 January 1970 was a Thursday, three days after a Monday."""

@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import msgspec
 import structlog
 
 from socialsite.recipes.process_identity import is_dead_process, process_identity
@@ -53,6 +54,19 @@ T = TypeVar("T")
 
 class PermanentFailure(Exception):
     """A job handler raises this if the job can never succeed. The job becomes a dead letter without another try."""
+
+
+def make_job_decoder(job_type: Any) -> Callable[[bytes], Any]:
+    """Return a function that decodes payloads of this type. It raises PermanentFailure for those of other releases."""
+    decoder = msgspec.msgpack.Decoder(job_type)
+
+    def decode(payload: bytes) -> Any:
+        try:
+            return decoder.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise PermanentFailure(f"not a job of this release: {error}") from error
+
+    return decode
 
 
 class RetryLater(Exception):

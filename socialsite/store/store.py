@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from typing import Any, Protocol
 
 from socialsite.batches import batches
-from socialsite.store.commands import Command, Reply, routing_key
+from socialsite.store.commands import Command, Reply, Script, routing_key
 from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
 from socialsite.store.node import Node
@@ -207,6 +207,11 @@ class Store:
             return await node.pipeline(commands)
         return await node.pipeline_with_wait(commands, self.require_replicas)
 
+    async def write_one(self, *command: Any) -> Reply:
+        """Run one command as `write` does, and return its reply."""
+        (reply,) = await self.write(routing_key(command), command)
+        return reply
+
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
         """Run commands on keys of many tags, as `write` does for one tag."""
         replies: list[Reply] = []
@@ -263,8 +268,20 @@ class KeyShardedConnection:
             raise KeyError(f"{key} is not a key of {self.component}")
         return self._store.node(key)
 
+    async def execute(self, *command: Any) -> Reply:
+        """Run one command on the node of its first key, and return its reply."""
+        return await self[routing_key(command)].execute(*command)
+
     async def write(self, key: Key, *commands: Command) -> list[Reply]:
         return await self._store.write(key, *commands)
+
+    async def write_one(self, *command: Any) -> Reply:
+        """Run one command as `write` does, and return its reply."""
+        return await self._store.write_one(*command)
+
+    async def write_script(self, script: Script, keys: Sequence[Key], args: Sequence[Any] = ()) -> Reply:
+        """Run one script as `write` does, and return its reply."""
+        return await self.write_one(*script.command(keys, args))
 
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         return await self._store.gather(commands, may_lag=may_lag)

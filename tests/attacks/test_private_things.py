@@ -30,6 +30,7 @@ OWN = {
     "draft": "canarydraft",
     "address": "canaryaddress@example.org",
     "report": "canaryreport",
+    "note": "canarynote",
     "post": "canaryfollowers",
     "answer": "canaryanswer",
 }
@@ -37,7 +38,7 @@ OF_FOLLOWERS = {OWN["post"], OWN["answer"]}
 CHANGING = re.compile(
     r"/(accounts/(logout|signup|login|reset|mail/(confirm|unsubscribe))|ops/accounts/\d+/sessions/end)/"
 )
-FIELDS = {"title": "taken over", "phrase": "taken", "handle": "carol", "text": "taken"}
+FIELDS = {"title": "taken over", "phrase": "taken", "handle": "carol", "text": "taken", "comment": "taken"}
 """The fields of every form, so that only the missing right makes a request fail."""
 OBJECTS = (
     "<id:list_id>",
@@ -64,7 +65,7 @@ class PrivateDataScenario:
     async def what_alice_has(self) -> list[object]:
         """Everything that Alice owns, as she sees it, without fields that time or others change."""
         alice = self.people["alice"]
-        answers: list[object] = []
+        answers: list[object] = [(await alice.get_json("/@bob/")).json()["viewer"]["note"]]
         for path in (
             "/lists/", f"/lists/{self.ids['list_id']}/", "/accounts/filters/", "/bookmarks/", "/tags/",
             "/drafts/", "/reports/", "/accounts/archive/", "/accounts/mail/", f"/media/{self.ids['media_id']}/",
@@ -91,6 +92,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
     parts = f"{made.json()['id']} {other_list.json()['id']}"
     virtual = await alice.post_json("/lists/", title=OWN["virtual list"], operation="union", parts=parts)
     phrase = await alice.post_json("/accounts/filters/", phrase=OWN["filter"])
+    await alice.post_json("/@bob/note/", comment=OWN["note"])
     draft = await alice.post_json("/drafts/", text=OWN["draft"])
     archive = await alice.post_json("/accounts/archive/")
     await alice.post_json("/accounts/mail/", address=OWN["address"])
@@ -139,7 +141,7 @@ async def test_no_page_of_others_contains_alices_private_things(scene: PrivateDa
     seen: dict[str, set[str]] = {name: set() for name in scene.people}
     both_lists = [scene.ids, {**scene.ids, "list_id": scene.ids["virtual_id"]}]
     paths = {scene.address(pattern, ids) for pattern in READABLE for ids in both_lists}
-    paths |= {f"/search/?q={word}" for word in OWN.values()}
+    paths |= {"/@bob/", *(f"/search/?q={word}" for word in OWN.values())}
     for name, browser in scene.people.items():
         for path in sorted(paths):
             for headers in ({}, JSON_HEADERS):
@@ -208,7 +210,7 @@ async def test_the_ids_of_anothers_things_in_fields_give_no_access(scene: Privat
 async def test_an_action_on_alice_never_acts_as_alice(scene: PrivateDataScenario, who: str) -> None:
     """Bob may follow or block Alice, but her own blocks, mutes, follows and acceptances stay as they are."""
     browser = scene.people[who]
-    unchanged_part = slice(0, 8)  # without follow requests and followers, which others may change
+    unchanged_part = slice(0, 9)  # without follow requests and followers, which others may change
     before = (await scene.what_alice_has())[unchanged_part]
     for pattern, route in PATTERNS:
         if "<handle:handle>" in pattern and "POST" in route.methods:

@@ -13,8 +13,8 @@ from tests.attacks.test_private_things import NOBODYS
 from tests.support.api import ApiClient, create_token
 from tests.support.redis_server import RedisServer
 from tests.support.routes import api_routes, routes
+from tests.support.staff import open_staff
 from tests.support.transferring import perform_transfers
-from tests.support.visitor import PASSWORD
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser
 
@@ -26,9 +26,8 @@ async def test_a_reported_person_never_reads_who_reported(
     site: Services, world: World, open_browser: OpenBrowser, redis_server: RedisServer
 ) -> None:
     reported, reporter = await open_browser("reported"), await open_browser(REPORTER)
-    staff = await site.accounts.sign_up(
-        handle="sam", password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, allow_reserved=True
-    )
+    await open_staff(site, open_browser)
+    staff = await site.accounts.get_by_handle("sam")
     post = await reported.publish("a rude post")
     reported_id = AccountId((await site.accounts.get_by_handle("reported")).id)
     reporter_id = (await site.accounts.get_by_handle(REPORTER)).id

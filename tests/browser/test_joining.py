@@ -54,6 +54,7 @@ def test_an_applicant_waits_and_is_let_in(
 
         me = reader(staff)
         me.go_to("/ops/")
+        me.page.locator(".tabs").get_by_role("link", name="People").click()
         me.page.get_by_role("link", name="Applications").first.click()
         expect(me.page.locator("li, tr", has_text=f"@{handle}").get_by_text(REASON)).to_be_visible()
         me.page.get_by_label(f"@{handle}").check()

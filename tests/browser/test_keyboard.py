@@ -63,7 +63,7 @@ def deletes_the_only_post(me: BrowserPage) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("details.menu > summary")).to_be_focused()
     page.keyboard.press("Enter")
-    tab_to(page, "summary.menu-item", 6)
+    tab_to(page, "summary.menu-item", 7)
     page.keyboard.press("Enter")
     tab_to(page, "button[data-delete]", 2)
     page.keyboard.press("Enter")

@@ -62,3 +62,13 @@ def test_the_buttons_of_a_profile_stay_inside_their_menu(reader: OpenReader, vis
         box = menu.bounding_box()
         assert box
         assert 0 <= box["x"] < box["x"] + box["width"] <= PHONE["width"], locale
+
+
+def test_log_in_and_sign_up_need_no_sideways_scrolling_with_text_of_double_size(reader: OpenReader) -> None:
+    """Text of 200 % on a screen of 320 px has as many letters in a line as plain text on 160 px."""
+    for locale in ("en", "de", "ar"):
+        page = reader(locale=locale, viewport={"width": PHONE["width"] // 2, "height": PHONE["height"] // 2})
+        for path in ("/accounts/login/", "/accounts/signup/"):
+            page.go_to(path)
+            overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert page.page.evaluate(overflow) <= 0, (locale, path)

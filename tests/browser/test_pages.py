@@ -204,9 +204,9 @@ SIGNED_IN = {
 }
 ANONYMOUS = {
     "welcome": goes("/"),
-    "public": goes("/public/"),
+    "public, signed out": goes("/public/"),
     "profile": goes("/@{friend}/"),
-    "followers": goes("/@{friend}/followers/"),
+    "followers, signed out": goes("/@{friend}/followers/"),
     "post": lambda scene: scene.reader.go_to(scene.post["url"]),
     "rules": goes("/rules/"),
     "privacy": goes("/privacy/"),
@@ -234,36 +234,21 @@ REFUSALS_THAT_CHANGE = {
 """Refusals after which the cookies, the draft or the limits of the reader differ."""
 
 
-AT_NIGHT = {
-    *("home, an older page", "home, note", "home, far behind", "thread, gaps", "tag, empty", "search, nothing"),
-    *("notifications, mentions, none", "hashtags, none followed", "blocked accounts, none", "requests, none"),
-    *("following", "boosts", "profile, muted", "muted accounts", "log in, wrong", "password, errors"),
-    *("lists, refused title", "lists, a made one refused", "list, unknown member", "filters, refused"),
-    *(
-        "delete, wrong password",
-        "mail, refused address",
-        "operations, nobody found",
-        "operations, own account",
-        "operations, statistics of a week",
-        "operations, trail",
-        "operations, decision",
-        "operations, appeals",
-        "decisions, none",
-        "operations, site, refused",
-        "operations, applications, none",
-        "operations, reports, none",
-        "operations, invitations",
-        "operations, held posts",
-        "rules",
-        "terms",
-    ),
-    *("405", "429, text", "400, search"),
+IN_EVERY_RUN = {
+    *("home", "profile", "notifications, settings", "preferences", "settings, errors", "mail", "sessions", "report"),
+    *("lists with somebody", "profile, menu", "home, keys", "about"),
+    *("operations", "operations, account", "operations, site", "operations, statistics"),
+    *("home, menu and pill", "home, refused text", "home, folded post", "home, warned posts", "thread", "list"),
+    *("search, found", "notifications", "requests", "filters", "redraft", "decisions", "invitations"),
+    *("operations, report", "operations, reports"),
+    *("welcome", "post", "privacy", "sign up, errors", "log in"),
+    *("404", "403", "422, text"),
 }
-"""Pages that differ from another page of the tables in few elements. `make nightly` checks them."""
+"""The pages with most of the elements. `make nightly` checks all pages."""
 
 
 def states(table: Iterable[str]) -> list[ParameterSet]:
-    return [pytest.param(state, marks=[pytest.mark.nightly] if state in AT_NIGHT else []) for state in table]
+    return [pytest.param(state, marks=[] if state in IN_EVERY_RUN else [pytest.mark.nightly]) for state in table]
 
 
 @pytest.mark.parametrize("state", states(UNCHANGED))

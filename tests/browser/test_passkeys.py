@@ -141,6 +141,7 @@ def run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=20).stdout.strip()
 
 
+@pytest.mark.nightly
 def test_the_pages_of_second_factors_have_no_barriers(chromium: Browser, visitor: SignUpVisitor, url: str) -> None:
     person = visitor()
     with open_context(chromium, person) as context:

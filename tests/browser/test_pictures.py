@@ -320,6 +320,7 @@ def test_a_swipe_shows_the_next_picture(reader: OpenReader, own: HttpVisitor) ->
     expect(count).to_have_text("Picture 1 of 2")
 
 
+@pytest.mark.nightly
 def test_nothing_of_the_pictures_is_inaccessible_or_too_wide(me: BrowserPage) -> None:
     page = me.page
     rows = choose(page, PHOTO, TALL, GIF)

@@ -93,7 +93,7 @@ async def test_an_import_and_its_undoing_that_die_at_any_step_are_completed(
     later.clock = type("Later", (), {"now_ms": staticmethod(lambda: now_ms)})()
     while await later.check_due():
         pass
-    assert pictures() == []
+    assert await pictures() == []
 
 
 async def test_an_export_that_dies_at_any_step_is_written_again(

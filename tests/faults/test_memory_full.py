@@ -73,7 +73,7 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         f"taken again after {pulse.recovery_time_s(healed):.2f} s; {ledger_audit}"
     )
     assert ledger_audit.is_clean, ledger_audit
-    assert accepted >= 20
+    assert accepted >= 5
     assert refused >= 1
     assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200"}
     await nothing_is_half_done(server)

@@ -19,7 +19,7 @@ from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually, wait_until
 
-PAGES = ("/", "/public/", "/@ann/")
+PAGES = ("/", "/public/", "/@ann/", "/search/?q=before", "/search/complete/?q=@an")
 KEY = Key("posts", tag="1", name="post")
 
 

@@ -204,6 +204,7 @@ async def test_every_acknowledged_upload_is_kept_once_while_processes_are_killed
     assert {(handle, media["id"]) for handle, post in posts for media in post["media_attachments"]} == expected
     assert len(posts) == len(expected) == number
     with site.redis() as client:
+        wait_until(lambda: client.xlen("jobs:{media}:stream") == 0, "the encodings", DEADLINE_S)
         url = StoreUrls(f"unix://{client.connection_pool.connection_kwargs['path']}?db=0")
     async with open_services(url, ServiceConfig()) as services:
         await sweep(services)

@@ -1,7 +1,7 @@
 """A client of the API with an access token, as apps have it."""
 
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import httpx
 
@@ -17,6 +17,13 @@ async def create_token(services: Services, handle: str, scopes: str = ALL_SCOPES
     """Return an access token of the account."""
     account = await services.accounts.get_by_handle(handle)
     return await services.access_tokens.issue(account, TokenGrant("", TEST_APP, tuple(scopes.split())))
+
+
+class ApiSite(NamedTuple):
+    """What presents entities without a request."""
+
+    services: Services
+    site_url: str = "https://example.org"
 
 
 class ApiClient:

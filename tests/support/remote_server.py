@@ -50,8 +50,8 @@ class RemoteServer:
                 await write(answer)
             else:
                 await answer(write)
-        except (OSError, asyncio.IncompleteReadError):
-            pass
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # Python 3.11 logs an error for a handler that ends as cancelled when the loop closes
         finally:
             writer.close()
 

@@ -86,6 +86,5 @@ class FaultActions(PeopleActions):
     async def _rebuild(self) -> None:
         people = [AccountId(id) for id in self.model.people]
         await self.services.rebuilds.rebuild_public(people)
-        for account_id in people:
-            await self.services.rebuilds.rebuild_tags(account_id)
-            await self.services.rebuilds.rebuild_search(account_id)
+        await self.services.rebuilds.rebuild_tags(people)
+        await self.services.rebuilds.rebuild_search(people)

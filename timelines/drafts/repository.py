@@ -31,60 +31,51 @@ class Drafts:
 
     async def all(self, account_id: AccountId) -> list[Draft]:
         """Return all drafts and scheduled posts, the last saved first."""
-        key = keys.drafts(account_id)
-        values = await self._timelines[key].execute("HVALS", key)
+        values = await self._timelines.execute("HVALS", keys.drafts(account_id))
         return sorted(map(decode_draft, values), key=lambda draft: -draft.saved_ms)
 
     async def find(self, account_id: AccountId, draft_id: int) -> Draft | None:
-        key = keys.drafts(account_id)
-        value = await self._timelines[key].execute("HGET", key, draft_id)
+        value = await self._timelines.execute("HGET", keys.drafts(account_id), draft_id)
         return None if value is None else decode_draft(value)
 
     async def save(self, account_id: AccountId, draft: Draft, *, is_new: bool) -> bool | None:
         """Store a draft. Return False if it was deleted meanwhile, and None if the account has too many."""
         key = keys.drafts(account_id)
         arguments = [draft.id, encode_draft(draft), DRAFTS_CAP, "new" if is_new else ""]
-        (answer,) = await self._timelines.write(key, SAVE_DRAFT.command([key], arguments))
+        answer = await self._timelines.write_script(SAVE_DRAFT, [key], arguments)
         return None if answer < 0 else answer == STORED
 
     async def replace(self, account_id: AccountId, draft: Draft, changed: Draft | None) -> bool:
         """Replace a draft, or delete it if `changed` is None. Return False if it was changed meanwhile."""
         key = keys.drafts(account_id)
         arguments = [draft.id, encode_draft(draft), encode_draft(changed) if changed else b""]
-        (answer,) = await self._timelines.write(key, REPLACE_DRAFT.command([key], arguments))
-        return bool(answer)
+        return bool(await self._timelines.write_script(REPLACE_DRAFT, [key], arguments))
 
     async def delete(self, account_id: AccountId, draft_id: int) -> bool:
-        key = keys.drafts(account_id)
-        (deleted,) = await self._timelines.write(key, ("HDEL", key, draft_id))
-        return bool(deleted)
+        return bool(await self._timelines.write_one("HDEL", keys.drafts(account_id), draft_id))
 
     async def delete_all(self, account_id: AccountId) -> None:
         """Delete all drafts. Their due entries find no draft, and are removed at their time."""
-        key = keys.drafts(account_id)
-        await self._timelines[key].execute("UNLINK", key)
+        await self._timelines.execute("UNLINK", keys.drafts(account_id))
 
     # Posts that wait for staff
 
     async def enqueue_held(self, held: DuePost, at_ms: int) -> None:
-        key = keys.held_posts()
-        await self._jobs.write(key, ("ZADD", key, "NX", at_ms, held.member))
+        await self._jobs.write_one("ZADD", keys.held_posts(), "NX", at_ms, held.member)
 
     async def dequeue_held(self, held: DuePost) -> None:
-        key = keys.held_posts()
-        await self._jobs.write(key, ("ZREM", key, held.member))
+        await self._jobs.write_one("ZREM", keys.held_posts(), held.member)
 
     async def held_after(self, after_ms: int, limit: int) -> list[tuple[DuePost, int]]:
         """Return the posts that wait for staff and their times, the oldest first, after a time."""
         key = keys.held_posts()
-        reply = await self._jobs[key].execute("ZRANGE", key, f"({after_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit)
-        scores = await self._jobs[key].execute("ZMSCORE", key, *reply) if reply else []
+        reply = await self._jobs.execute("ZRANGE", key, f"({after_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit)
+        scores = await self._jobs.execute("ZMSCORE", key, *reply) if reply else []
         pairs = zip(map(_parse_member, reply), scores, strict=True)
         return [(held, int(float(score))) for held, score in pairs if score is not None]
 
     async def count_held(self) -> int:
-        key = keys.held_posts()
-        return int(await self._jobs[key].execute("ZCARD", key))
+        return int(await self._jobs.execute("ZCARD", keys.held_posts()))
 
     async def find_many(self, posts: Sequence[DuePost]) -> list[Draft | None]:
         commands = [("HGET", keys.drafts(each.account_id), each.draft_id) for each in posts]
@@ -93,12 +84,10 @@ class Drafts:
     # Scheduled posts
 
     async def schedule(self, due: DuePost, at_ms: int) -> None:
-        key = keys.due_posts()
-        await self._jobs.write(key, ("ZADD", key, at_ms, due.member))
+        await self._jobs.write_one("ZADD", keys.due_posts(), at_ms, due.member)
 
     async def due_before(self, now_ms: int, limit: int) -> list[DuePost]:
-        key = keys.due_posts()
-        reply = await self._jobs[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
+        reply = await self._jobs.execute("ZRANGE", keys.due_posts(), "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
         return list(map(_parse_member, reply))
 
     async def complete(self, due: DuePost) -> None:

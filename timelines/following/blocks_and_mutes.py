@@ -1,4 +1,4 @@
-"""Blocks, mutes, hidden boosts, and the removal of followers.
+"""Blocks, mutes, hidden boosts, private notes, and the removal of followers.
 
 A block affects both accounts as soon as the response is sent, because every page checks it
 (timelines/visibility/rights.py). The other actions affect only the account that performs them. The other account is
@@ -13,16 +13,19 @@ from typing import Any, Protocol
 from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from accounts.errors import AccountNotFound
+from accounts.joining.service import check_text
 from socialsite.ids import AccountId
 from socialsite.store import Read, Store, combine
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
-from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf
+from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf, NotesCapReached
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import (
     BLOCKS_CAP,
     HIDDEN_BOOSTS_CAP,
     MAX_MUTE_MS,
     MUTES_CAP,
+    NOTE_MAX_LENGTH,
+    NOTES_CAP,
     FollowCursor,
     FollowPage,
     Relationship,
@@ -54,6 +57,7 @@ class BlocksAndMutesService:
     blocks_cap: int = BLOCKS_CAP
     mutes_cap: int = MUTES_CAP
     hidden_boosts_cap: int = HIDDEN_BOOSTS_CAP
+    notes_cap: int = NOTES_CAP
 
     # Changing
 
@@ -112,6 +116,15 @@ class BlocksAndMutesService:
             removed = await self.follows.remove(follower_id, account_id)
         await self.live.relation_changed(follower_id, account_id)
         return removed
+
+    async def set_note(self, *, account_id: AccountId, other_id: AccountId, note: str) -> None:
+        """Store a private note about another account; an empty text deletes it.
+
+        Raises FieldErrors, NotesCapReached.
+        """
+        text = check_text(note, "comment", 0, NOTE_MAX_LENGTH)
+        if not await self.blocks_and_mutes.set_note(account_id, other_id, text, self.notes_cap):
+            raise NotesCapReached
 
     # Reading
 

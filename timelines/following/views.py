@@ -1,4 +1,4 @@
-"""Follows, follow requests, blocks, mutes and hidden boosts: actions, pages of accounts, and follow suggestions."""
+"""Follows, follow requests, blocks, mutes, hidden boosts and notes: actions, pages of accounts, and suggestions."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -103,6 +103,8 @@ def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
 unfollow = relation_view(ACTIONS["unfollow"])
 block = relation_view(ACTIONS["block"])
 unblock = relation_view(ACTIONS["unblock"])
+
+
 mute = relation_view(_mute)
 unmute = relation_view(ACTIONS["unmute"])
 hide_boosts = relation_view(ACTIONS["hide_boosts"])
@@ -110,6 +112,16 @@ show_boosts = relation_view(ACTIONS["show_boosts"])
 remove_follower = relation_view(ACTIONS["remove_follower"])
 accept_follow_request = relation_view(ACTIONS["accept"], redirect_to=FOLLOW_REQUESTS_URL)
 refuse_follow_request = relation_view(ACTIONS["refuse"], redirect_to=FOLLOW_REQUESTS_URL)
+
+
+@with_canonical_handle
+async def note(request: SiteRequest, handle: str) -> HttpResponseBase:
+    """Store the viewer's private note about an account."""
+    me = require_viewer_id(request)
+    account = await request.services[AccountService].get_by_handle(handle)
+    text = get_form_data(request).get("comment", "")
+    await request.services[BlocksAndMutesService].set_note(account_id=me, other_id=AccountId(account.id), note=text)
+    return await relation_response(request, account)
 
 
 @with_canonical_handle

@@ -16,21 +16,18 @@ class FollowedHashtags:
     async def add(self, account_id: AccountId, tag: str, now_ms: int) -> bool | None:
         """Add a hashtag. Returns False if it is already followed, and None if the cap is reached."""
         key = keys.followed_hashtags(account_id)
-        args = (tag, now_ms, FOLLOWED_HASHTAGS_CAP)
-        (result,) = await self._timelines.write(key, FOLLOW.command([key], args))
+        result = await self._timelines.write_script(FOLLOW, [key], (tag, now_ms, FOLLOWED_HASHTAGS_CAP))
         return None if result < 0 else bool(result)
 
     async def remove(self, account_id: AccountId, tag: str) -> bool:
-        key = keys.followed_hashtags(account_id)
-        (removed,) = await self._timelines.write(key, ("ZREM", key, tag))
+        removed = await self._timelines.write_one("ZREM", keys.followed_hashtags(account_id), tag)
         return bool(removed)
 
     async def has(self, account_id: AccountId, tag: str) -> bool:
-        key = keys.followed_hashtags(account_id)
-        return await self._timelines[key].execute("ZSCORE", key, tag) is not None
+        return await self._timelines.execute("ZSCORE", keys.followed_hashtags(account_id), tag) is not None
 
     async def all(self, account_id: AccountId) -> list[str]:
         """Return all followed hashtags. The hashtag that was followed last is first."""
         key = keys.followed_hashtags(account_id)
-        tags = await self._timelines[key].execute("ZREVRANGE", key, 0, FOLLOWED_HASHTAGS_CAP - 1)
+        tags = await self._timelines.execute("ZREVRANGE", key, 0, FOLLOWED_HASHTAGS_CAP - 1)
         return [tag.decode() for tag in tags]

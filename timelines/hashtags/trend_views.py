@@ -20,10 +20,10 @@ async def trends_panel(request: SiteRequest) -> Placeholder | str:
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 
 
-def cached_trends_panel(request: SiteRequest) -> Placeholder | str:
+def cached_trends_panel(request: SiteRequest, language: str) -> Placeholder | str:
     """Return the panel of the cached trends, or else of the cached newest hashtags. Reads nothing from the store."""
     trends = request.services[TrendService].cached or request.services[TrendService].cached_newest
-    return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
+    return Placeholder(_render_panel(trends, language)) if trends else ""
 
 
 def trends_json(trends: Sequence[Trend]) -> Json:

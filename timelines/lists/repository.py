@@ -35,13 +35,13 @@ class Lists:
         key, index = keys.account_list(account_list.id), keys.list_index(account_list.owner_id)
         fields: dict[str, str | int] = {"owner": account_list.owner_id, "created_ms": account_list.created_ms}
         fields |= _encode_settings(account_list)
-        await self._timelines[key].execute("HSET", key, *(part for pair in fields.items() for part in pair))
-        await self._timelines[index].execute("ZADD", index, account_list.id, account_list.id)
+        await self._timelines.execute("HSET", key, *(part for pair in fields.items() for part in pair))
+        await self._timelines.execute("ZADD", index, account_list.id, account_list.id)
         return account_list
 
     async def next_id(self) -> ListId:
         ids = keys.list_id_counter()
-        return ListId(await self._timelines[ids].execute("INCR", ids))
+        return ListId(await self._timelines.execute("INCR", ids))
 
     async def find(self, list_id: ListId) -> AccountList | None:
         return (await self.find_many([list_id]))[0]
@@ -54,7 +54,7 @@ class Lists:
 
     async def count(self, owner_id: AccountId) -> int:
         index = keys.list_index(owner_id)
-        return int(await self._timelines[index].execute("ZCARD", index))
+        return int(await self._timelines.execute("ZCARD", index))
 
     async def page(self, owner_id: AccountId, after: int | None, limit: int) -> ListPage:
         """Return the oldest lists after the id `after`. All lists of the owner are read, because an owner has few."""
@@ -65,7 +65,7 @@ class Lists:
     async def owned_ids(self, owner_id: AccountId, after: int | None = None) -> list[ListId]:
         """Return the ids in the owner's index, including ids of lists that are marked as deleted."""
         index, bound = keys.list_index(owner_id), f"({after or 0}"
-        members = await self._timelines[index].execute(
+        members = await self._timelines.execute(
             "ZRANGE", index, bound, "+inf", "BYSCORE", "LIMIT", 0, LISTS_PER_ACCOUNT + CAP_TOLERANCE
         )
         return [ListId(int(member)) for member in members]
@@ -78,7 +78,7 @@ class Lists:
     async def exclusive_ids(self, owner_id: AccountId) -> set[ListId]:
         """Return the owner's exclusive lists, which hide their members from home."""
         key = keys.exclusive_lists(owner_id)
-        return {ListId(int(member)) for member in await self._timelines[key].execute("SMEMBERS", key)}
+        return {ListId(int(member)) for member in await self._timelines.execute("SMEMBERS", key)}
 
     async def set_exclusive(self, owner_id: AccountId, list_id: ListId, exclusive: bool) -> None:
         key = keys.exclusive_lists(owner_id)
@@ -90,7 +90,7 @@ class Lists:
 
     async def is_indexed(self, owner_id: AccountId, list_id: ListId) -> bool:
         index = keys.list_index(owner_id)
-        return await self._timelines[index].execute("ZSCORE", index, list_id) is not None
+        return await self._timelines.execute("ZSCORE", index, list_id) is not None
 
     async def erase(self, owner_id: AccountId, list_id: ListId) -> None:
         """Erase a deleted list. The index is changed last, so that a repetition after a crash finds the list.

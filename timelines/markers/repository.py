@@ -33,9 +33,8 @@ class Markers:
         """Move the marker, and return it. The marker moves back only if `back` is true."""
         key = keys.markers(account_id)
         args = [timeline, post_id, "back" if back else "", MARKERS_CAP]
-        (marker,) = await self._timelines.write(key, MOVE.command([key], args))
+        marker = await self._timelines.write_script(MOVE, [key], args)
         return PostId(int(marker))
 
     async def set_scroll_preference(self, account_id: AccountId, scrolls: bool) -> None:
-        key = keys.preferences(account_id)
-        await self._timelines.write(key, ("HSET", key, SCROLL, "on" if scrolls else "off"))
+        await self._timelines.write_one("HSET", keys.preferences(account_id), SCROLL, "on" if scrolls else "off")

@@ -20,7 +20,7 @@ from accounts.sessions.authentication import require_account
 from socialsite.errors import Conflict, Forbidden, Invalid, NotFound
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
-from socialsite.web.requests import SiteRequest, error_page, get_form_data, wants_json
+from socialsite.web.requests import SiteRequest, error_page, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, done, json_response, respond
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.errors import MediaInvalid, PostHeld, PostInvalid
@@ -90,7 +90,7 @@ async def save_profile(request: SiteRequest) -> HttpResponseBase:
 
 
 async def show_people(request: SiteRequest) -> HttpResponseBase:
-    me = AccountId(require_account(request).id)
+    me = require_viewer_id(request)
     service = request.services[FollowSuggestionService]
     suggested = await service.suggestions(me, PEOPLE_SHOWN, readable_scripts(request))
     accounts = await load_suggested_accounts(request, suggested)
@@ -106,7 +106,7 @@ async def _add_last_post(request: SiteRequest, me: AccountId, account: TemplateC
 
 async def follow_people(request: SiteRequest) -> HttpResponseBase:
     """Follow the chosen accounts. Accounts that cannot be followed meanwhile are left out. Raises RateLimited."""
-    me, services, fields = AccountId(require_account(request).id), request.services, get_form_data(request)
+    me, services, fields = require_viewer_id(request), request.services, get_form_data(request)
     handles = [] if "skip" in fields else fields.values_of("follow")[:PEOPLE_SHOWN]
     for handle in handles:
         services[ActionLimits].require_may_write(request.caller)

@@ -24,9 +24,7 @@ class Pins:
     async def add(self, account_id: AccountId, post_id: PostId, now_ms: int) -> bool:
         """Pin a post. Return False if the account has too many pins. An existing pin keeps its time."""
         key = keys.pins(account_id)
-        (answer,) = await self._timelines.write(key, ADD_PIN_SCRIPT.command([key], [post_id, now_ms, PINS_CAP]))
-        return int(answer) >= 0
+        return int(await self._timelines.write_script(ADD_PIN_SCRIPT, [key], [post_id, now_ms, PINS_CAP])) >= 0
 
     async def remove(self, account_id: AccountId, post_ids: Sequence[PostId]) -> None:
-        key = keys.pins(account_id)
-        await self._timelines.write(key, ("ZREM", key, *post_ids))
+        await self._timelines.write_one("ZREM", keys.pins(account_id), *post_ids)

@@ -41,39 +41,35 @@ class PollRepository:
     ) -> VoteResult:
         """Store the choices (numbers of options) of the account, unless it has voted before."""
         index = keys.voted_polls(account_id)
-        await self._timelines.write(index, ("ZADD", index, now_ms, post_id))
+        await self._timelines.write_one("ZADD", index, now_ms, post_id)
         touched = [keys.post(post_id), keys.poll_votes(post_id), keys.poll_tally(post_id)]
         arguments = [account_id, sum(1 << choice for choice in set(choices)), poll.round, now_ms]
-        (answer,) = await self._posts.write(touched[0], VOTE_SCRIPT.command(touched, arguments))
-        return VoteResult(answer)
+        return VoteResult(await self._posts.write_script(VOTE_SCRIPT, touched, arguments))
 
     async def withdraw_votes(self, account_id: AccountId, limit: int) -> bool:
         """Remove the oldest `limit` votes of the account. Return True if votes may be left."""
         index = keys.voted_polls(account_id)
-        post_ids = [PostId(int(id)) for id in await self._timelines[index].execute("ZRANGE", index, 0, limit - 1)]
+        post_ids = [PostId(int(id)) for id in await self._timelines.execute("ZRANGE", index, 0, limit - 1)]
         if not post_ids:
             return False
         await self._posts.gather(
             [WITHDRAW_VOTE_SCRIPT.command([keys.poll_votes(id), keys.poll_tally(id)], [account_id]) for id in post_ids]
         )
-        await self._timelines[index].execute("ZREM", index, *post_ids)
+        await self._timelines.execute("ZREM", index, *post_ids)
         return True
 
     async def voters(self, post_id: PostId, start: int, count: int) -> list[AccountId]:
         """Return voters from the position `start` on. The positions of an ended poll do not change."""
-        key = keys.poll_votes(post_id)
-        reply = await self._posts[key].execute("ZRANGE", key, start, start + count - 1)
+        reply = await self._posts.execute("ZRANGE", keys.poll_votes(post_id), start, start + count - 1)
         return [AccountId(int(member)) for member in reply]
 
     async def schedule_end(self, post_id: PostId, ends_ms: int) -> None:
         """Store when the poll ends, so that a worker notifies the voters. The call may be repeated."""
-        key = keys.poll_ends()
-        await self._jobs.write(key, ("ZADD", key, ends_ms, post_id))
+        await self._jobs.write_one("ZADD", keys.poll_ends(), ends_ms, post_id)
 
     async def ended_before(self, now_ms: int, limit: int) -> list[PostId]:
         """Return polls that have ended and whose voters are not all notified, the oldest first."""
-        key = keys.poll_ends()
-        reply = await self._jobs[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
+        reply = await self._jobs.execute("ZRANGE", keys.poll_ends(), "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
         return [PostId(int(member)) for member in reply]
 
     async def complete_end(self, post_id: PostId) -> None:

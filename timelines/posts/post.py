@@ -79,7 +79,7 @@ class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
 NO_DETAILS: Final = PostDetails()
 
 
-class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Post(msgspec.Struct, frozen=True, array_like=True, gc=False, cache_hash=True):
     """The value of `posts:{<id>}:post`: a MessagePack array of these fields, in this order.
 
     A boost is a post with an empty text; `boost_of` is the id of its original.
@@ -109,6 +109,11 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
         """The content warning and the text, in which search and keyword filters find words."""
         warning = self.extra.spoiler_text
         return f"{warning}\n{self.text}" if warning else self.text
+
+    @property
+    def thread_id(self) -> PostId:
+        """The id of the first post of the thread, which may be this post."""
+        return self.root_id or self.id
 
     @property
     def created_ms(self) -> int:
@@ -153,7 +158,7 @@ def encode_post(post: Post) -> bytes:
 decode_post = lru_cache(maxsize=POST_CACHE_SIZE)(_decoder.decode)
 
 
-class PostCounts(msgspec.Struct, frozen=True, gc=False):
+class PostCounts(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     replies: int = 0
     boosts: int = 0
     likes: int = 0

@@ -36,15 +36,13 @@ class QuoteRepository:
 
     async def revoke(self, quoted_id: PostId, quote_id: PostId) -> bool:
         """Revoke a quote for good. Return False if there is no such quote. The call may be repeated."""
-        key = keys.quotes(quoted_id)
-        (answer,) = await self._posts.write(key, REVOKE_QUOTE_SCRIPT.command([key], [quote_id]))
-        return bool(answer)
+        return bool(await self._posts.write_script(REVOKE_QUOTE_SCRIPT, [keys.quotes(quoted_id)], [quote_id]))
 
     async def remove(self, post: Post) -> None:
         """Remove a deleted quote from the quotes of its quoted post. A post without a quote is ignored."""
         if post.extra.quote_of is not None:
             key = keys.quotes(post.extra.quote_of)
-            await self._posts.write(key, ("ZREM", key, post.id))
+            await self._posts.write_one("ZREM", key, post.id)
 
     def read(self, quoted_id: PostId, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]:
         """Read the `limit` quotes nearest to the id `bound`, the nearest first, without revoked quotes."""

@@ -79,8 +79,7 @@ class ReplyRepository:
 
     async def add_deleted_reply(self, parent_id: PostId, post_id: PostId) -> None:
         """Add a deleted reply that has replies to the `gone` set of its parent, so that threads continue below it."""
-        key = keys.deleted_replies(parent_id)
-        await self._component.write(key, ("ZADD", key, post_id, post_id))
+        await self._component.write_one("ZADD", keys.deleted_replies(parent_id), post_id, post_id)
 
     async def has_replies(self, post_id: PostId) -> bool:
         """Return whether the post has replies, or deleted replies that have replies."""

@@ -85,13 +85,11 @@ class PostRepository:
 
     async def reserve_id(self, post_id: PostId) -> bool:
         """Reserve an id for an hour. Returns False if the id is in use."""
-        key = keys.post(post_id)
-        return bool(await self._posts[key].execute("SET", key, PENDING, "NX", "EX", RESERVATION_TTL_S))
+        return bool(await self._posts.execute("SET", keys.post(post_id), PENDING, "NX", "EX", RESERVATION_TTL_S))
 
     async def write(self, post: Post, value: bytes | None = None) -> WriteResult:
         """Store the post. `value` is the encoded post, if another release encoded it."""
-        key = keys.post(post.id)
-        (answer,) = await self._posts.write(key, WRITE_POST_SCRIPT.command([key], [value or encode_post(post)]))
+        answer = await self._posts.write_script(WRITE_POST_SCRIPT, [keys.post(post.id)], [value or encode_post(post)])
         return WriteResult(answer)
 
     async def delete(self, post_id: PostId, author_id: AccountId, *, include_reserved: bool = False) -> bool:
@@ -106,7 +104,7 @@ class PostRepository:
         args = [author_id, "claimed"] if include_reserved else [author_id]
         touched = [key, *beside, *counted, *poll, keys.post_versions(post_id), keys.quotes(post_id)]
         touched.append(keys.hidden_preview(post_id))
-        (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command(touched, args))
+        answer = await self._posts.write_script(DELETE_POST_SCRIPT, touched, args)
         if answer in (WAS_ARCHIVED, WAS_EDITED):  # an edit leaves the body of an archived post there (`_unarchive`)
             await self._archive.remove([post_id], may_be_absent=answer == WAS_EDITED)
         return bool(answer)
@@ -116,10 +114,10 @@ class PostRepository:
     async def find_value(self, post_id: PostId) -> bytes | None:
         """Return the encoded post, or None if there is none. A body in the archive is moved back to the store."""
         key = keys.post(post_id)
-        value = await self._posts[key].execute("GET", key)
+        value = await self._posts.execute("GET", key)
         if decode_stored(value) is PostState.ARCHIVED:
             await self._unarchive(post_id)
-            value = await self._posts[key].execute("GET", key)
+            value = await self._posts.execute("GET", key)
         return value if isinstance(decode_stored(value), Post) else None
 
     async def edit(self, post_id: PostId, former: bytes, value: bytes) -> EditResult:
@@ -162,15 +160,13 @@ class PostRepository:
 
     async def find_tombstone(self, account_id: AccountId, post_id: PostId) -> Post | None:
         """Return the author and parent of a deleted post of the account, from its tombstone. Waits for replicas."""
-        key = keys.post(post_id)
-        (held,) = await self._posts.write(key, ("GET", key))
+        held = await self._posts.write_one("GET", keys.post(post_id))
         if not held or held.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
             return None
         return Post(post_id, account_id, "", parse_tombstone(post_id, held).in_reply_to)
 
     async def find_state(self, post_id: PostId) -> Post | PostState:
-        key = keys.post(post_id)
-        stored = decode_stored(await self._posts[key].execute("GET", key))
+        stored = decode_stored(await self._posts.execute("GET", keys.post(post_id)))
         if stored is PostState.ARCHIVED:
             return (await self.load_archived([post_id])).get(post_id, stored)
         return stored
@@ -260,8 +256,7 @@ class PostRepository:
 
     async def has_idempotency_key(self, account_id: AccountId, key_digest: str) -> bool:
         """Return whether an earlier request used this key."""
-        key = keys.idempotency_record(account_id, key_digest)
-        return bool(await self._posts[key].execute("EXISTS", key))
+        return bool(await self._posts.execute("EXISTS", keys.idempotency_record(account_id, key_digest)))
 
     async def replace_idempotency_record(
         self, account_id: AccountId, key_digest: str, current: IdempotencyRecord, offered: IdempotencyRecord
@@ -272,7 +267,7 @@ class PostRepository:
         """
         key = keys.idempotency_record(account_id, key_digest)
         args = [str(current), str(offered), IDEMPOTENCY_TTL_S]
-        (held,) = await self._posts.write(key, REPLACE_VALUE_SCRIPT.command([key], args))
+        held = await self._posts.write_script(REPLACE_VALUE_SCRIPT, [key], args)
         return parse_idempotency_record(held)
 
     async def abandon_id(self, post_id: PostId) -> WriteResult:

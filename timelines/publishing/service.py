@@ -176,24 +176,37 @@ class PublishingService:
         if redraft_of is not None:
             await self._check_redraft(author_id, redraft_of, in_reply_to)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
+        reserve = self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms)
+        try:
+            return await self._publish_counted(reserve, text, audience, redraft_of, caller, now_ms)
+        except NotConfirmed as error:
+            raise PostUnconfirmed from error
+
+    async def _publish_counted(
+        self,
+        reserve: Awaitable[Request],
+        text: str,
+        audience: int | None,
+        redraft_of: PostId | None,
+        caller: Caller | None,
+        now_ms: int,
+    ) -> Post:
+        """Count the post for the caller's limits and publish it. If this fails, the post is not counted."""
         async with AsyncExitStack() as stack:
-            try:
-                request, taken = await self._prepare(
-                    caller,
-                    self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms),
-                    self.new_hashtags.take(text, audience, caller),
-                    stack.enter_async_context(self.limits.refundable(caller, "post")),
-                    stack.enter_async_context(self.limits.refundable_daily(caller, "posts", self.posts_per_day)),
-                    self.check_memory(),
-                )
-                request, unused = _limit_new_hashtags(request, taken)
-                refund = self.new_hashtags.refund(caller, unused)
-                post = await run_all_to_end(self._publish(request, now_ms, redraft_of), refund)
-                if redraft_of is not None:
-                    await self.delete(account_id=author_id, post_id=redraft_of)
-                return post
-            except NotConfirmed as error:
-                raise PostUnconfirmed from error
+            request, taken = await self._prepare(
+                caller,
+                reserve,
+                self.new_hashtags.take(text, audience, caller),
+                stack.enter_async_context(self.limits.refundable(caller, "post")),
+                stack.enter_async_context(self.limits.refundable_daily(caller, "posts", self.posts_per_day)),
+                self.check_memory(),
+            )
+            request, unused = _limit_new_hashtags(request, taken)
+            refund = self.new_hashtags.refund(caller, unused)
+            post = await run_all_to_end(self._publish(request, now_ms, redraft_of), refund)
+            if redraft_of is not None:
+                await self.delete(account_id=post.author_id, post_id=redraft_of)
+            return post
 
     async def _prepare(
         self,

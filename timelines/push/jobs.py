@@ -19,7 +19,7 @@ from accounts.sessions.service import SessionService
 from socialsite.encryption import unseal
 from socialsite.ids import TimeSource, ms_from_id
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused, OutgoingResponse
-from socialsite.recipes.job_queue import PermanentFailure, RetryLater
+from socialsite.recipes.job_queue import RetryLater, make_job_decoder
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import TYPE_BY_KIND, VisibleNotification
 from timelines.notifications.presenters import SINGLE_ACTOR_TEXTS, excerpt
@@ -34,7 +34,7 @@ GONE = (404, 410)
 MAX_DELAY_MS = 3_000_000
 """A push service can delay a message by at most so long; the worker would give up the job after an hour."""
 PushJob = PushNotification | PushText
-decode_job: Callable[[bytes], PushJob] = msgspec.msgpack.Decoder(PushJob).decode
+decode_job: Callable[[bytes], PushJob] = make_job_decoder(PushJob)
 log = structlog.stdlib.get_logger("timelines.push")
 
 
@@ -52,10 +52,7 @@ class PushSending:
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Send one message. Raises PermanentFailure if the payload is not a job, RetryLater, and OutgoingFailed."""
-        try:
-            job = decode_job(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise PermanentFailure(f"not a job of this release: {error}") from error
+        job = decode_job(payload)
         subscription = await self.push.find(job.account_id, job.session_id)
         created_ms = job.created_ms if isinstance(job, PushText) else ms_from_id(job.notification_id)
         if subscription is None or created_ms < self.clock.now_ms() - 1_000 * TTL_S:

@@ -30,19 +30,16 @@ class PushSubscriptions:
         return Read([("HKEYS", keys.push_subscriptions(id)) for id in account_ids], parse, self._timelines)
 
     async def find(self, account_id: AccountId, session_id: str) -> PushSubscription | None:
-        key = keys.push_subscriptions(account_id)
-        return _parse(await self._timelines[key].execute("HGET", key, session_id))
+        return _parse(await self._timelines.execute("HGET", keys.push_subscriptions(account_id), session_id))
 
     async def find_all(self, account_id: AccountId) -> dict[str, PushSubscription]:
         """Return the subscriptions by session id."""
-        key = keys.push_subscriptions(account_id)
-        reply = await self._timelines[key].execute("HGETALL", key)  # about SUBSCRIPTIONS_CAP
+        reply = await self._timelines.execute("HGETALL", keys.push_subscriptions(account_id))  # about SUBSCRIPTIONS_CAP
         parsed = {id.decode(): _parse(value) for id, value in zip(reply[::2], reply[1::2], strict=True)}
         return {id: subscription for id, subscription in parsed.items() if subscription is not None}
 
     async def save(self, account_id: AccountId, session_id: str, subscription: PushSubscription) -> None:
-        key = keys.push_subscriptions(account_id)
-        await self._timelines.write(key, ("HSET", key, session_id, _encode(subscription)))
+        await self._timelines.write_one("HSET", keys.push_subscriptions(account_id), session_id, _encode(subscription))
 
     async def remove(self, account_id: AccountId, session_id: str | None) -> None:
         """Remove the subscription of a session, or with None all subscriptions of the account."""
@@ -51,20 +48,19 @@ class PushSubscriptions:
 
     async def shows_text(self, account_id: AccountId) -> bool:
         """Return whether messages say who did what. Otherwise they say only that there is a notification."""
-        key = keys.preferences(account_id)
-        return bool(await self._timelines[key].execute("HGET", key, "push_text") == b"full")
+        return bool(await self._timelines.execute("HGET", keys.preferences(account_id), "push_text") == b"full")
 
     async def set_shows_text(self, account_id: AccountId, shows_text: bool) -> None:
         key = keys.preferences(account_id)
-        await self._timelines.write(key, ("HSET", key, "push_text", "full" if shows_text else "none"))
+        await self._timelines.write_one("HSET", key, "push_text", "full" if shows_text else "none")
 
     async def load_vapid_key(self) -> str:
         """Return the stored private key of the site. The first call for a site makes it."""
         key = keys.vapid_key()
-        stored = await self._timelines[key].execute("GET", key)
+        stored = await self._timelines.execute("GET", key)
         if stored is None:
-            await self._timelines.write(key, ("SET", key, VapidKey.generate(), "NX"))
-            stored = await self._timelines[key].execute("GET", key)
+            await self._timelines.write_one("SET", key, VapidKey.generate(), "NX")
+            stored = await self._timelines.execute("GET", key)
         return str(stored.decode())
 
 

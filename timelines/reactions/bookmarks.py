@@ -72,8 +72,7 @@ class Bookmarks:
         return bool(added)
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> bool:
-        key = keys.bookmarks(account_id)
-        (removed,) = await self._timelines.write(key, ("ZREM", key, post_id))
+        removed = await self._timelines.write_one("ZREM", keys.bookmarks(account_id), post_id)
         return bool(removed)
 
     def read(self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool) -> Read[list[Bookmark]]:

@@ -70,14 +70,12 @@ class Reactions:
 
     async def find_score(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> int | None:
         """Return the score of the account's reaction, or None if there is no reaction."""
-        key = kind.members(post_id)
-        score = await self._posts[key].execute("ZSCORE", key, account_id)
+        score = await self._posts.execute("ZSCORE", kind.members(post_id), account_id)
         return None if score is None else parse_score(score)
 
     async def replace_boost(self, post_id: PostId, account_id: AccountId, deleted_id: int, new_id: int) -> int | None:
         """Replace the id of a deleted boost. Return the id that is stored afterwards."""
-        key = keys.boosts(post_id)
-        (score,) = await self._posts.write(key, SWAP_SCORE.command([key], [account_id, deleted_id, new_id]))
+        score = await self._posts.write_script(SWAP_SCORE, [keys.boosts(post_id)], [account_id, deleted_id, new_id])
         return None if score is None else parse_score(score)
 
     async def sync_index(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> bool:
@@ -112,8 +110,7 @@ class Reactions:
 
     async def reacted_post_ids(self, kind: ReactionKind, account_id: AccountId, limit: int) -> list[PostId]:
         """Return the ids of the posts that the account reacted to, oldest reaction first, at most `limit`."""
-        key = kind.index(account_id)
-        return parse_post_ids(await self._timelines[key].execute("ZRANGE", key, 0, limit - 1))
+        return parse_post_ids(await self._timelines.execute("ZRANGE", kind.index(account_id), 0, limit - 1))
 
     def read_likes(
         self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool
@@ -124,7 +121,7 @@ class Reactions:
     async def remove_from_index(self, kind: ReactionKind, account_id: AccountId, post_ids: list[PostId]) -> None:
         key = kind.index(account_id)
         if post_ids:
-            await self._timelines[key].execute("ZREM", key, *post_ids)
+            await self._timelines.execute("ZREM", key, *post_ids)
 
     def accounts(
         self, kind: ReactionKind, post_id: PostId, cursor: FollowCursor | None, limit: int

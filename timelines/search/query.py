@@ -11,6 +11,7 @@ from itertools import chain
 
 from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.characters import normalize
+from socialsite.clock import DAY_MS
 from socialsite.ids import EPOCH_MS, MAX_ID, id_at, ms_from_id
 from timelines.text.accents import fold_accents
 from timelines.text.linkify import find_hashtags, find_mentions
@@ -21,7 +22,6 @@ INDEX_TERMS_CAP = 12
 """The maximum number of terms that are looked up in the index. The longest terms of a query are used.
 
 The text of a post must still match all terms."""
-DAY_MS = 86_400_000
 
 _QUOTES = str.maketrans("“”„‟＂", '"' * 5)
 _QUERY_WORD = re.compile(r'"([^"]*)"?|([^\s"]+)')

@@ -6,8 +6,9 @@ quarter of the memory of sorted sets. A partition contains all terms of its post
 posts alone. The index is a cache, so results are checked against the posts.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -65,6 +66,10 @@ class PartitionResult:
     ids: list[PostId]
 
 
+POSTS_ON_LOOP = 100
+"""The terms of more posts are computed in a thread, because those of 1,000 posts take 0.1 s."""
+
+
 class PostIndex:
     """The repository of the keys `search:{s<p>}:term:<digest>` and `search:{s<p>}:rare:<n>`."""
 
@@ -78,8 +83,12 @@ class PostIndex:
 
     async def add(self, posts: Iterable[Post]) -> int:
         """Add posts under their terms and return the number of new postings. The caller selects public posts."""
-        replies = await self._component.gather(list(self._build_add_commands(posts)))
-        return sum(replies)
+        all_posts = list(posts)
+        if len(all_posts) <= POSTS_ON_LOOP:
+            commands = self._build_add_commands(all_posts)
+        else:
+            commands = await asyncio.to_thread(self._build_add_commands, all_posts)
+        return sum(await self._component.gather(commands))
 
     async def remove(self, post: Post, *versions: Post, keep: Post | None = None) -> None:
         """Remove a post from the postings of all terms of these versions, except the terms of `keep`."""
@@ -106,16 +115,19 @@ class PostIndex:
         )
         return [parse_result(reply) for reply in replies]
 
-    def _build_add_commands(self, posts: Iterable[Post]) -> Iterator[Command]:
+    def _build_add_commands(self, posts: Iterable[Post]) -> list[Command]:
         ids: dict[int, dict[bytes, set[PostId]]] = defaultdict(lambda: defaultdict(set))
         for post in posts:
             under = ids[partition_of_post(post.id)]
             for term in post_digests(post):
                 under[term].add(post.id)
+        commands: list[Command] = []
         for number, under in ids.items():
             for some in batches(under, TERMS_PER_SCRIPT):
                 postings = (part for term in some for part in (term, pack_ids(sorted(under[term]))))
-                yield ADD_POSTINGS_SCRIPT.command(term_keys(number, some), [self._cap, self._rare_cap, *postings])
+                args = [self._cap, self._rare_cap, *postings]
+                commands.append(ADD_POSTINGS_SCRIPT.command(term_keys(number, some), args))
+        return commands
 
 
 def partition_of_post(post_id: int) -> int:

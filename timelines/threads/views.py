@@ -16,7 +16,7 @@ from socialsite.tasks import run_together
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer
 from socialsite.web.responses import respond
-from timelines.pages.page import HydratedPost
+from timelines.pages.page import HydratedPost, mark_addressed
 from timelines.pages.pictures import describe_post, preview_picture_url
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
 from timelines.pages.queries import parse_page_request
@@ -27,6 +27,7 @@ from timelines.publishing.service import default_audience
 from timelines.quotes.service import QuoteApproval, QuoteService
 from timelines.reading.service import ReadingService
 from timelines.reading.view_counts import count_view
+from timelines.text.linkify import find_mentions
 from timelines.threads.service import ThreadService
 from timelines.threads.thread import ThreadEntry, ThreadPage
 
@@ -106,6 +107,8 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
     )
     if entry.viewer is not None and entry.viewer.own and me is not None:
         (entry,) = mark_pinned([entry], await services[PinService].pinned_ids(me))
+    if request.account is not None and request.account.handle in find_mentions(entry.shown.post.text):
+        entry = mark_addressed(entry)
     next_url = url_with_query(request, after=thread.next_after)
     return respond(
         request,

@@ -1,5 +1,6 @@
 """manage.py import_posts FILE [--unescape] [--max-length N] [--assign-to-graph] [--dry-run] [--report F]"""
 
+import asyncio
 from zipfile import is_zipfile
 
 from django.core.management.base import CommandError, CommandParser
@@ -37,15 +38,17 @@ class Command(ImportCommand):
         if longest is not None and longest < 1:
             raise CommandError("--max-length takes a number from 1.")
         now_ms = services.clock.now_ms()
-        source = AccountArchive(file.path, self.options["author"]) if is_zipfile(file.path) else file
-        rules = RowRules(
-            max_graphemes=longest or services.config.post_max_length,
-            latest_ms=now_ms,
-            unescape=self.options["unescape"],
-            shift_ms=compute_shift(source, now_ms) if self.options["shift_to_now"] else 0,
-        )
-        options = PostsOptions(rules, self.options["assign_to_graph"], self.options["dry_run"])
-        try:
-            await services.posts_import.run(source, options, tally, now_ms)
-        except NoGraph:
-            raise CommandError("--assign-to-graph needs a graph: run import_graph first.") from None
+        with await asyncio.to_thread(file.path.open, "rb") as opened:
+            is_archive = await asyncio.to_thread(is_zipfile, opened)
+            source = await asyncio.to_thread(AccountArchive, opened, self.options["author"]) if is_archive else file
+            rules = RowRules(
+                max_graphemes=longest or services.config.post_max_length,
+                latest_ms=now_ms,
+                unescape=self.options["unescape"],
+                shift_ms=compute_shift(source, now_ms) if self.options["shift_to_now"] else 0,
+            )
+            options = PostsOptions(rules, self.options["assign_to_graph"], self.options["dry_run"])
+            try:
+                await services.posts_import.run(source, options, tally, now_ms)
+            except NoGraph:
+                raise CommandError("--assign-to-graph needs a graph: run import_graph first.") from None

@@ -5,11 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.batches import batches
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.management.base import OperatorCommand
 
-RebuildAccount = Callable[[AccountId], Awaitable[int]]
+ACCOUNTS_PER_STEP = 100  # of the progress bar
+RebuildAccounts = Callable[[Sequence[AccountId]], Awaitable[int]]
 
 
 class Command(OperatorCommand):
@@ -65,13 +67,13 @@ class Command(OperatorCommand):
         posts = await self._rebuild_each(ids, services.rebuilds.rebuild_search, "Search")
         return f"Put {posts} posts of {len(ids)} accounts back into the search index."
 
-    async def _rebuild_each(self, ids: Sequence[AccountId], rebuild: RebuildAccount, description: str) -> int:
-        """Rebuild each account with a progress bar. Returns the sum of the results."""
+    async def _rebuild_each(self, ids: Sequence[AccountId], rebuild: RebuildAccounts, description: str) -> int:
+        """Rebuild the accounts with a progress bar. Returns the sum of the results."""
         done = 0
         with self.progress_bar(description, len(ids)) as step:
-            for account_id in ids:
-                done += await rebuild(account_id)
-                step(1)
+            for batch in batches(ids, ACCOUNTS_PER_STEP):
+                done += await rebuild(batch)
+                step(len(batch))
         return done
 
 

@@ -23,7 +23,7 @@ class Command(AccountCommand):
         if options["dry_run"]:
             is_needed = (account.state == SUSPENDED) == undo
             return f"Would {word} @{account.handle}." if is_needed else f"Nothing to do for @{account.handle}."
-        change = services.accounts.reinstate if undo else services.accounts.suspend
+        change = services.joining.reinstate if undo else services.accounts.suspend
         changed = await change(account_id=AccountId(account.id))
-        state = "active" if undo else "suspended"
+        state = (await services.accounts.get(AccountId(account.id))).state
         return f"@{account.handle} is {state}." if changed else f"@{account.handle} is {state} already."

@@ -85,6 +85,8 @@ class EmbeddedServer:
         record = self._directory.read_record() if self._owner_lock else None
         if record and record.pid:
             self._stop_process(record.pid)
+            if self._process is not None:
+                self._process.wait()  # it has ended, because its lock is free
             record.pid = None
             self._directory.write_record(record)
             with contextlib.suppress(OSError):  # the next start creates the directory again

@@ -210,7 +210,7 @@ async def test_a_release_publishes_nothing_of_an_account_that_was_suspended_or_s
     for restrict, end in (
         (services.accounts.suspend, services.accounts.reinstate),
         (lambda account_id: services.restrictions.silence(account_id, services.clock.now_ms() + HOUR_MS),
-         lambda account_id: services.restrictions.unsilence(account_id)),
+         lambda account_id: services.restrictions.silence(account_id, 0)),
     ):  # fmt: skip
         with pytest.raises(PostHeld):
             await publish(services, alice)

@@ -138,7 +138,7 @@ async def test_rebuilt_caches_give_the_same_pages(world: World, services: Servic
         await author.publishes(f"post {n}")
     await world.deliver_all()
     before = await reader.home_ids()
-    assert await services.rebuilds.rebuild_cached(reader.id) == 1
+    assert await services.rebuilds.rebuild_cached([reader.id]) == 1
     assert await reader.home_ids() == before
     assert await services.rebuilds.rebuild(author.id) == 1
 

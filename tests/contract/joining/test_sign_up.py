@@ -8,6 +8,7 @@ from accounts.accounts import passwords
 from accounts.domain import ACTIVE, WAITING
 from accounts.errors import (
     AccountNotFound,
+    AccountSuspended,
     AccountWaiting,
     AlreadyDecided,
     FieldErrors,
@@ -20,6 +21,8 @@ from accounts.errors import (
 from accounts.joining.values import InvitationCode
 from accounts.models import Account
 from accounts.sessions.values import TokenGrant
+from socialsite.admin.audit_log import Actor
+from socialsite.admin.sanctions import SanctionService
 from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.errors import Forbidden
@@ -177,6 +180,35 @@ async def make_deletion_due(services: Services, account_id: AccountId) -> None:
     due_ms = services.clock.now_ms() - 1
     await services.repositories.accounts.edit(account_id, {"delete_ms": str(due_ms)})
     await services.repositories.accounts.schedule_deletion(account_id, due_ms)
+
+
+async def test_an_account_that_waits_for_approval_waits_again_after_a_suspension(services: Services) -> None:
+    await services.site.change(joining="approval")
+    sam, alice = await make_staff(services), await sign_up(services, "alice")
+    alice_id, actor = AccountId(alice.id), Actor(sam.id, "abad1dea")
+    made = await SanctionService(services).apply(actor, alice_id, "suspend", "Suspended.")
+    assert await queue_of(services) == []
+    await SanctionService(services).undo(actor, alice_id, made.id)
+    assert (await state_of(services, "alice"), await queue_of(services)) == (WAITING, ["alice"])
+    assert await services.joining.count_waiting() == 1
+    await services.joining.approve(alice_id, AccountId(sam.id))
+    await services.accounts.suspend(account_id=alice_id)
+    await services.joining.reinstate(account_id=alice_id)
+    assert await state_of(services, "alice") == ACTIVE
+
+
+async def test_no_suspension_lets_a_refused_account_in(services: Services) -> None:
+    await services.site.change(joining="approval")
+    sam, alice = await make_staff(services), await sign_up(services, "alice")
+    alice_id = AccountId(alice.id)
+    await services.joining.refuse(alice_id, AccountId(sam.id), "Please tell us more.")
+    await services.accounts.suspend(account_id=alice_id)
+    with pytest.raises(AccountSuspended):  # and her owner cannot take back a deletion that she never requested
+        await services.accounts.authenticate("alice", PASSWORD, keep=True)
+    await services.joining.reinstate(account_id=alice_id)
+    refused = await services.accounts.get(alice_id)
+    assert (refused.state, refused.delete_ms > services.clock.now_ms()) == (WAITING, True)
+    assert await queue_of(services) == []
 
 
 async def test_an_applicant_can_withdraw(services: Services) -> None:

@@ -149,7 +149,7 @@ async def test_members_beyond_the_cap_count_as_other(store: Store, now_ms: int) 
     assert await store.node(key).execute("HGET", key, many[0]) == b"2"
 
 
-async def test_members_spread_over_64_virtual_shards() -> None:
+def test_members_spread_over_64_virtual_shards() -> None:
     tags = Counter(interval_key(PAGES, DAY, 0, str(n)).tag for n in range(64_000))
     assert len(tags) == SHARD_COUNT
     assert max(tags.values()) < 1_300

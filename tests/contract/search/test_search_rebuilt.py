@@ -41,7 +41,7 @@ async def test_a_lost_index_is_rebuilt_equal(world: World, services: Services) -
     places += [keys.search_hashtags(n) for n in range(SEARCH_PARTITIONS)]
     await services.store.gather([("DEL", key) for key in dict.fromkeys(places)])
     assert await search_post_ids(services, "both") == []
-    assert [await services.rebuilds.rebuild_search(person.id) for person in people] == [4, 4]
+    assert await services.rebuilds.rebuild_search([person.id for person in people]) == 8
     assert [await search_post_ids(services, query) for query in queries] == before
     assert await services.autocomplete.complete_accounts("al", viewer_id=None, limit=5) == completions
     assert await services.autocomplete.complete_hashtags("t", limit=5) == ["t0", "t1"]
@@ -58,7 +58,7 @@ async def test_posts_indexed_by_an_earlier_release_are_found_after_a_rebuild(wor
     assert await services.autocomplete.complete_accounts("jos", viewer_id=None, limit=5), "by its old beginning"
     assert await services.autocomplete.complete_accounts("jose", viewer_id=None, limit=5) == []
     for _ in range(2):
-        assert await services.rebuilds.rebuild_search(alice.id) == 2
+        assert await services.rebuilds.rebuild_search([alice.id]) == 2
         for query in ("cafe", "café", "#ile", "#Île"):
             assert await search_post_ids(services, query) == ids_of(posts[::-1]), query
         for name in ("jose", "josé"):

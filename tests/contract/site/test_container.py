@@ -1,7 +1,7 @@
 """The container builds each service, with the parts that the types of its fields name."""
 
 from dataclasses import fields, is_dataclass
-from typing import get_type_hints
+from typing import Protocol, get_type_hints
 
 import pytest
 
@@ -17,9 +17,10 @@ async def test_each_service_has_parts_of_the_types_of_its_fields(services: Servi
     hints = get_type_hints(service_class)
     for field in fields(service_class):
         hint, part = hints[field.name], getattr(service, field.name)
-        if isinstance(hint, type) and not getattr(hint, "_is_protocol", False):
+        is_protocol = Protocol in getattr(hint, "__bases__", ())
+        if isinstance(hint, type) and not is_protocol:
             assert isinstance(part, hint), field.name
-        elif getattr(hint, "_is_protocol", False):
+        elif is_protocol:
             methods = [name for name, member in vars(hint).items() if callable(member) and not name.startswith("_")]
             assert all(callable(getattr(part, name, None)) for name in methods), field.name
 

@@ -214,7 +214,8 @@ def test_an_interrupted_start_leaves_no_server(server: Make, tmp_path: Path) -> 
     )
     (slow / "redis-server").chmod(0o755)
     program = (
-        "import sys; from socialsite.store.embedded.server import EmbeddedServer;"
+        "import signal, sys; from socialsite.store.embedded.server import EmbeddedServer;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # a shell's background job ignores it
         "EmbeddedServer(sys.argv[1], search_path=sys.argv[2]).start()"
     )
     starter = subprocess.Popen(

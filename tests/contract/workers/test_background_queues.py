@@ -1,6 +1,6 @@
 """Each queue of the container is known to backups, audits and the pages of staff."""
 
-from socialsite.admin.presenters.labels import LETTER_KIND_LABELS, QUEUE_LABELS
+from socialsite.admin.labels import LETTER_KIND_LABELS, QUEUE_LABELS
 from socialsite.container import Services
 from socialsite.maintenance.key_families import NOT_BACKED_UP
 from socialsite.management.commands.deadletters import JOB_DESCRIPTIONS

@@ -9,7 +9,7 @@ PACKAGES = ("accounts", "socialsite", "timelines")
 DEFINITION = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 PLAIN = frozenset(
     """
-    about accents access actions activity address affected after algebra and aof apps asgi async atom
+    accents access actions activity address affected after algebra and aof apps asgi async atom
     authentication autocomplete backends barrier base batched batches binaries bluesky boosters
     bootstrap broadcaster browsers
     cached characters check checks child clock cluster command commands config connection consumer context control

@@ -102,7 +102,7 @@ def test_each_language_has_its_own_cached_entry():
 
 
 def test_entries_contain_no_token_and_no_empty_placeholder():
-    html = entries_html([entry(own=True, replies=2), entry("second")]).decode()
+    html = entries_html([entry(own=True, replies=2), entry("second")]).__html__()
     assert html.count("<li>") == html.count("<article") == 2
     assert "csrfmiddlewaretoken" not in html
     assert "<!--" not in html

@@ -173,6 +173,18 @@ async def test_texts_that_are_no_credential_are_refused(alice, visitor, passkey,
     assert RecursionError in MALFORMED
 
 
+class KeylessPasskey(SoftPasskey):
+    """Answers the request for a new passkey without a public key."""
+
+    def _data(self, attested: bytes = b"") -> bytes:
+        return super()._data()
+
+
+async def test_a_new_passkey_without_a_public_key_is_refused(alice):
+    assert (await register(alice, KeylessPasskey())).status_code in (401, 422)
+    assert (await alice.get_json("/accounts/security/")).json()["factors"]["passkeys"] == []
+
+
 async def test_a_refused_passkey_leads_back_to_the_log_in(visitor, passkey):
     answer = await visitor.post("/accounts/login/passkey/", credential="{}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/accounts/login/")
