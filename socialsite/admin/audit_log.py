@@ -5,9 +5,11 @@ has the same event (`staff_action`) with the id of the request.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
+from accounts.accounts.repository import NO_ACCOUNT_ID
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.store import Key, Store, load_script
@@ -23,7 +25,7 @@ log = structlog.stdlib.get_logger("socialsite.security")
 def audit_log_key() -> Key:
     """STREAM of `by` (account id), `action`, `target`, `request` and `detail`.
 
-    Only /ops/ adds entries; the newest are kept.
+    Only /ops/ and `manage.py suspend_account` add entries; the newest are kept.
     """
     return Key("jobs", tag="audit", name="trail")
 
@@ -34,6 +36,10 @@ class Actor:
 
     account_id: int
     request_id: str
+
+
+OPERATOR: Final = Actor(NO_ACCOUNT_ID, "manage.py")
+"""The actor of a command. It has no account, and may act on every account."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from accounts.domain import Author
 from accounts.mail.repository import MailAccount
 from accounts.mail.values import SentMail
 from accounts.models import Account
-from accounts.sanctions.sanction import Sanction, SanctionId
+from accounts.sanctions.sanction import Sanction
 from accounts.sanctions.texts import STARTING_TEXTS
 from accounts.security.events import SecurityEvent
 from accounts.sessions.values import ActiveSession
@@ -139,14 +139,13 @@ class Moderation:
         await SanctionService(self._services).apply(actor, account_id, "suspend", str(STARTING_TEXTS["suspend"]))
 
     async def reinstate(self, actor: Actor, account_id: AccountId) -> None:
-        """Undo all suspensions of an account, also that of a command. One that comes meanwhile stays in force."""
+        """Undo all suspensions of an account, and show it again if a repair hid it. A new suspension stays in force."""
         await self._record_action(actor, "reinstate", account_id)
         sanctions = SanctionService(self._services)
         for sanction in await sanctions.list_all(account_id):
             if sanction.kind == "suspend" and not sanction.undo_ms:
                 await sanctions.take_back(actor, sanction)
-        now_ms = self._services.clock.now_ms()
-        await sanctions.settle(Sanction("suspend", SanctionId(0), account_id, AccountId(actor.account_id), "", now_ms))
+        await sanctions.settle(account_id, "suspend")
 
     async def end_sessions(self, actor: Actor, account_id: AccountId) -> None:
         await self._record_action(actor, "sessions", account_id)

@@ -32,7 +32,7 @@ from accounts.sanctions.sanction import (
     SanctionKind,
 )
 from accounts.sanctions.texts import describe_effect
-from socialsite.admin.audit_log import Actor, AuditLog
+from socialsite.admin.audit_log import OPERATOR, Actor, AuditLog
 from socialsite.admin.errors import (
     AppealDecided,
     AppealOfOwnDecision,
@@ -65,7 +65,7 @@ async def get_target(services: Services, actor: Actor, account_id: AccountId) ->
         raise AccountNotFound
     if account_id == actor.account_id:
         raise CannotModerateSelf
-    if member is None or not outranks(member, account):
+    if actor != OPERATOR and (member is None or not outranks(member, account)):
         raise CannotModerateStaff
     return account
 
@@ -237,7 +237,7 @@ class SanctionService:
         if sanction.kind == "delete_posts":
             for post in sanction.posts:
                 await self._delete_post(account_id, post.id)
-        await self.settle(sanction)
+        await self.settle(sanction.account_id, sanction.kind, sanction.posts)
         if sanction.is_told:
             await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
         return await self._sanctions.change(
@@ -247,7 +247,7 @@ class SanctionService:
     async def _perform_undo(self, sanction: Sanction) -> Sanction:
         """Undo the effect, unless another sanction of the account has the same effect."""
         account_id, now_ms = sanction.account_id, self._services.clock.now_ms()
-        await self.settle(sanction)
+        await self.settle(sanction.account_id, sanction.kind, sanction.posts)
         if sanction.appeal is None or not sanction.appeal.decided_ms:  # the answer to an appeal tells it
             await self._tell(sanction, "sanction_undone", "", sanction.undo_ms)
         return await self._sanctions.change(
@@ -263,11 +263,11 @@ class SanctionService:
         except PostNotFound:
             return  # the author deleted it
 
-    async def settle(self, sanction: Sanction) -> None:
-        """Make the account as its sanctions in force of the same kind say, also if they change at the same time."""
+    async def settle(self, account_id: AccountId, kind: SanctionKind, posts: Collection[SanctionedPost] = ()) -> None:
+        """Make the account as its sanctions in force of the kind say, also if they change at the same time."""
         settled = None
-        while (in_force := await self._list_in_force(sanction.account_id, sanction.kind)) != settled:
-            await self._set_effect(sanction, in_force)
+        while (in_force := await self._list_in_force(account_id, kind)) != settled:
+            await self._set_effect(account_id, kind, posts, in_force)
             settled = in_force
 
     async def _list_in_force(self, account_id: AccountId, kind: SanctionKind) -> list[Sanction]:
@@ -276,11 +276,17 @@ class SanctionService:
             replace(each, done_ms=0, appeal=None) for each in rows if each.kind == kind and each.is_in_force(now_ms)
         ]
 
-    async def _set_effect(self, sanction: Sanction, in_force: Collection[Sanction]) -> None:
-        restrictions, account_id = self._services.restrictions, sanction.account_id
-        match sanction.kind:
+    async def _set_effect(
+        self,
+        account_id: AccountId,
+        kind: SanctionKind,
+        posts: Collection[SanctionedPost],
+        in_force: Collection[Sanction],
+    ) -> None:
+        services, restrictions = self._services, self._services.restrictions
+        match kind:
             case "fold_posts":
-                await self._set_folds(sanction, in_force)
+                await self._set_folds(posts, in_force)
             case "mark_pictures":
                 await (restrictions.mark_pictures if in_force else restrictions.unmark_pictures)(account_id)
             case "limit":
@@ -288,11 +294,10 @@ class SanctionService:
             case "silence":
                 await restrictions.silence(account_id, max((each.until_ms for each in in_force), default=0))
             case "suspend":
-                services = self._services
                 await (services.accounts.suspend if in_force else services.joining.reinstate)(account_id=account_id)
 
-    async def _set_folds(self, sanction: Sanction, in_force: Collection[Sanction]) -> None:
-        for post in sanction.posts:
+    async def _set_folds(self, posts: Collection[SanctionedPost], in_force: Collection[Sanction]) -> None:
+        for post in posts:
             warning = next((each.warning for each in in_force if post.id in each.post_ids), None)
             is_folded, now_ms = warning is not None, self._services.clock.now_ms()
             try:

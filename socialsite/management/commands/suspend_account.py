@@ -5,6 +5,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.domain import SUSPENDED
+from socialsite.admin.audit_log import OPERATOR
+from socialsite.admin.moderation import Moderation
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.management.account_command import AccountCommand, get_existing_account
@@ -19,11 +21,15 @@ class Command(AccountCommand):
 
     async def perform(self, services: Services, options: dict[str, Any]) -> str:
         account = await get_existing_account(services, options["handle"])
-        undo, word = options["undo"], "reinstate" if options["undo"] else "suspend"
+        account_id, undo = AccountId(account.id), options["undo"]
+        is_needed = (account.state == SUSPENDED) == undo
         if options["dry_run"]:
-            is_needed = (account.state == SUSPENDED) == undo
+            word = "reinstate" if undo else "suspend"
             return f"Would {word} @{account.handle}." if is_needed else f"Nothing to do for @{account.handle}."
-        change = services.joining.reinstate if undo else services.accounts.suspend
-        changed = await change(account_id=AccountId(account.id))
-        state = (await services.accounts.get(AccountId(account.id))).state
-        return f"@{account.handle} is {state}." if changed else f"@{account.handle} is {state} already."
+        if undo:
+            await Moderation(services).reinstate(OPERATOR, account_id)
+        elif is_needed:
+            await services.staff.release(account)  # raises LastOwner before the suspension is stored
+            await Moderation(services).suspend(OPERATOR, account_id)
+        state = (await services.accounts.get(account_id)).state
+        return f"@{account.handle} is {state}." if is_needed else f"@{account.handle} is {state} already."

@@ -11,13 +11,17 @@ from django.core.management import CommandError
 
 from accounts.errors import AccountSuspended
 from accounts.sessions.values import SessionToken, StoredSession
-from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.audit_log import OPERATOR, Actor, AuditLog
+from socialsite.admin.moderation import Moderation
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from tests.support.account_world import PASSWORD
 from tests.support.commands import run_command, run_with_services
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.usefixtures("here")
+ADMIN_ID, ALICE_ID = AccountId(1), AccountId(2)
 
 
 def account(handle: str):
@@ -104,6 +108,26 @@ def test_an_account_is_suspended_and_reinstated():
     assert run_command("suspend_account", "alice", "--undo") == "@alice is active.\n"
     assert run_command("suspend_account", "alice", "--undo") == "@alice is active already.\n"
     assert signs_in("alice", PASSWORD)
+
+
+async def _suspend_as_staff(services: Services) -> None:
+    await Moderation(services).suspend(Actor(ADMIN_ID, "abad1dea"), ALICE_ID)
+
+
+async def _decisions(services: Services) -> tuple[list[tuple[str, bool]], list[tuple[int, str]]]:
+    rows, (entries, _cursor) = await services.sanctions.list_told(ALICE_ID), await AuditLog(services.store).search(10)
+    assert await services.accounts.find_authors({OPERATOR.account_id}) == {}
+    return [(row.kind, bool(row.undone_ms)) for row in rows], [(entry.actor_id, entry.action) for entry in entries]
+
+
+def test_a_suspension_by_a_command_and_its_undo_are_decisions_like_those_of_staff():
+    run_command("create_account", "admin", "--password", PASSWORD, "--staff")
+    run_command("create_account", "alice", "--password", PASSWORD)
+    run_with_services(_suspend_as_staff)
+    assert run_command("suspend_account", "alice", "--undo") == "@alice is active.\n"
+    assert run_with_services(_decisions) == ([("suspend", True)], [(0, "reinstate"), (1, "suspend")])
+    run_command("suspend_account", "alice")
+    assert run_with_services(_decisions)[0] == [("suspend", False), ("suspend", True)]
 
 
 def test_an_account_is_deleted_for_good(monkeypatch):

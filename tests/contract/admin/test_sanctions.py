@@ -7,7 +7,15 @@ import pytest
 
 from accounts.errors import AccountNotFound, AppealNotPossible, FieldErrors, SanctionNotFound
 from accounts.roles import Role
-from accounts.sanctions.sanction import APPEAL_TIME_MS, COMPLETION_DELAY_MS, HOUR_MS, Sanction, SanctionId
+from accounts.sanctions.sanction import (
+    APPEAL_TIME_MS,
+    COMPLETION_DELAY_MS,
+    HOUR_MS,
+    Sanction,
+    SanctionedPost,
+    SanctionId,
+    SanctionKind,
+)
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import (
     AppealDecided,
@@ -367,11 +375,17 @@ class InterruptedSanctions(SanctionService):
 
     interrupter: Actor | None = None
 
-    async def _set_effect(self, sanction: Sanction, in_force: Collection[Sanction]) -> None:
+    async def _set_effect(
+        self,
+        account_id: AccountId,
+        kind: SanctionKind,
+        posts: Collection[SanctionedPost],
+        in_force: Collection[Sanction],
+    ) -> None:
         if self.interrupter is not None and not in_force:
             actor, self.interrupter = self.interrupter, None
-            await SanctionService(self._services).apply(actor, sanction.account_id, "suspend", "Suspended again.")
-        await super()._set_effect(sanction, in_force)
+            await SanctionService(self._services).apply(actor, account_id, "suspend", "Suspended again.")
+        await super()._set_effect(account_id, kind, posts, in_force)
 
 
 async def test_a_sanction_that_comes_during_an_undo_stays_in_force(services: Services, sam: Actor, bob: Person) -> None:
