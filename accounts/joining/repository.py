@@ -92,12 +92,14 @@ class JoiningRepository:
 
     # Networks
 
-    async def count_sign_up(self, network: str) -> None:
+    async def count_sign_up(self, network: str) -> int:
+        """Count a sign-up of the network, and return how many it has sent in about a week."""
         key = keys.network_sign_ups(_digest(network))
-        await self._accounts.write(key, ("SET", key, 0, "PX", 7 * DAY_MS, "NX"), ("INCR", key))
+        _reply, count = await self._accounts.write(key, ("SET", key, 0, "PX", 7 * DAY_MS, "NX"), ("INCR", key))
+        return int(count)
 
     async def count_by_network(self, networks: Sequence[str]) -> dict[str, int]:
-        """Return how many accounts each network made in about a week."""
+        """Return how many sign-ups each network has sent in about a week."""
         replies = await self._accounts.gather([("GET", keys.network_sign_ups(_digest(each))) for each in networks])
         return {network: int(reply or 0) for network, reply in zip(networks, replies, strict=True)}
 

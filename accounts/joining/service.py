@@ -52,6 +52,8 @@ from socialsite.tasks import run_together
 
 APPLICATIONS_CAP = 10_000
 """The number of applications above which no more are accepted."""
+APPLICATIONS_PER_NETWORK = 100
+"""The number of applications that one network may send in a week, also interrupted ones. It keeps room for others."""
 UNFINISHED_MS = DAY_MS // 24
 """The age at which an entry of the queue without a waiting account is removed."""
 MAX_ATTEMPTS = 2 * INVITATION_USES_CAP
@@ -133,13 +135,14 @@ class JoiningService:
             if code:
                 await self._return_use(code, handle)
             raise
-        await self.joining.count_sign_up(network)
+        if "reason" not in facts:
+            await self.joining.count_sign_up(network)
         return account
 
     async def _take_place(self, handle: str, code: str, reason: str, network: str, now_ms: int) -> dict[str, str]:
         """Take a use of the invitation, or enqueue an application if the site approves accounts.
 
-        Returns the facts to store with the account. Raises FieldErrors, InvitationInvalid, SignUpClosed.
+        Returns the facts to store with the account. Raises FieldErrors, InvitationInvalid, SignUpClosed, HandleTaken.
         """
         if code:
             invitation = await self._take_use(code, handle)
@@ -147,14 +150,17 @@ class JoiningService:
         if self.site.settings.joining != "approval":
             return {}
         facts = {"reason": check_reason(reason), "network": network}
-        await self._enqueue(handle, now_ms)
+        await self._enqueue(handle, network, now_ms)
         return facts
 
     # Applications
 
-    async def _enqueue(self, handle: str, now_ms: int) -> None:
-        """Store an application before its account, so that no crash hides it. Raises SignUpClosed."""
-        if await self.joining.queue_length() >= APPLICATIONS_CAP:
+    async def _enqueue(self, handle: str, network: str, now_ms: int) -> None:
+        """Store an application before its account, so that no crash hides it. Raises SignUpClosed, HandleTaken."""
+        if await self.accounts.accounts.is_handle_claimed(handle):
+            raise HandleTaken
+        sign_ups, length = await run_together(self.joining.count_sign_up(network), self.joining.queue_length())
+        if sign_ups > APPLICATIONS_PER_NETWORK or length >= APPLICATIONS_CAP:
             raise SignUpClosed
         await self.joining.enqueue(handle, now_ms)
 

@@ -1,6 +1,7 @@
 """Sign-up by the mode of the site: open, approval, invitation, closed."""
 
 import asyncio
+from contextlib import nullcontext
 
 import pytest
 
@@ -18,6 +19,7 @@ from accounts.errors import (
     PasswordsBusy,
     SignUpClosed,
 )
+from accounts.joining import service as joining_service
 from accounts.joining.values import InvitationCode
 from accounts.models import Account
 from accounts.sessions.values import TokenGrant
@@ -37,7 +39,7 @@ REASON = "I would like to talk about trains with others."
 
 
 async def sign_up(
-    services: Services, handle: str, *, code: str = "", reason: str = REASON, address: str = ""
+    services: Services, handle: str, *, code: str = "", reason: str = REASON, address: str = "", caller: Caller = CALLER
 ) -> Account:
     return await services.joining.sign_up(
         handle=handle,
@@ -46,7 +48,7 @@ async def sign_up(
         code=str(code),
         reason=reason,
         address=address,
-        caller=CALLER,
+        caller=caller,
     )
 
 
@@ -131,6 +133,20 @@ async def test_a_token_of_a_waiting_account_begins_to_work_with_the_approval(ser
     await services.joining.approve(AccountId(alice.id), AccountId(sam.id))
     account, _token = await services.access_tokens.load(token)
     assert account is not None
+
+
+async def test_one_network_cannot_fill_the_queue_not_even_with_taken_handles(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining_service, "APPLICATIONS_PER_NETWORK", 2)
+    await services.site.change(joining="approval")
+    await make_staff(services, "taken")
+    for handle, error in (("taken", HandleTaken), ("alice", None), ("bob", None), ("carol", SignUpClosed)):
+        with pytest.raises(error) if error else nullcontext():
+            await sign_up(services, handle)
+    await sign_up(services, "dora", caller=Caller(None, "198.51.100.7"))
+    assert await services.joining.count_waiting() == 3
+    assert await queue_of(services) == ["alice", "bob", "dora"]
 
 
 async def test_a_second_decision_names_the_first_decider(services: Services) -> None:
