@@ -164,11 +164,6 @@ class AlreadyReported(Conflict):
     message = _("You have reported this before. Your reports show what came of it.")
 
 
-class CannotReportSelf(Invalid):
-    code = "own_report"
-    message = _("You cannot report yourself.")
-
-
 class CannotDecideOwnReport(Forbidden):
     message = _("This report is about you. Another staff member decides it.")
 

@@ -15,7 +15,7 @@ from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, format_iso_time, page_response, respond, set_page_path
-from timelines.errors import AlreadyReported, CannotReportSelf
+from timelines.errors import AlreadyReported
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.notifications.presenters import excerpt
 from timelines.pages.page import HydratedPost, PostSelection
@@ -102,10 +102,7 @@ async def index(request: SiteRequest) -> HttpResponseBase:
 
 
 async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple[Account, HydratedPost | None]:
-    """Return the account to report, and the post if one is given. Raises PostNotFound, AccountNotFound.
-
-    The page refuses a report about the reporter, which is a mistake there: raises CannotReportSelf.
-    """
+    """Return the account to report, and the post if one is given. Raises PostNotFound, AccountNotFound."""
     me, services, post = require_viewer_id(request), request.services, None
     post_id, account_id = parse_id(query.get("post", "")), parse_id(query.get("account", ""))
     if post_id:
@@ -113,8 +110,6 @@ async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple
         account_id = post.author.id
     if not account_id:
         raise MalformedRequest(fields={"account": _("This is not an id.")})
-    if account_id == me:
-        raise CannotReportSelf
     return await services[AccountService].get_active(AccountId(account_id)), post
 
 
@@ -134,6 +129,7 @@ async def _form_page(
         FORM_TEMPLATE,
         page=lambda: {
             "account": account,
+            "is_own": account.id == require_viewer_id(request),
             "post": post and _post_context(post, ()),
             "posts": [_post_context(each, post_ids) for each in offered],
             "rules": [{"text": rule, "is_chosen": str(number) in rule_numbers} for number, rule in enumerate(rules)],

@@ -75,7 +75,6 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.RequesterFollowingCapReached: (409, "requester_cap"),
     timelines.ReportNotFound: (404, "not_found"),
     timelines.AlreadyReported: (409, "already_reported"),
-    timelines.CannotReportSelf: (422, "own_report"),
     timelines.CannotDecideOwnReport: (403, "forbidden"),
     timelines.ReportClaimed: (409, "report_claimed"),
     timelines.ReportClosed: (409, "report_closed"),
