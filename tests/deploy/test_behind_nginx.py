@@ -16,6 +16,7 @@ from tests.deploy.support import HASHED_FILE, HOST, nginx_files, program, runnin
 from tests.support.fleet import DaphneFleet
 from tests.support.ports import free_ports
 from tests.support.rolling import restart_all_under_load
+from tests.support.routes import uploads
 
 
 @dataclass
@@ -113,6 +114,25 @@ async def test_nginx_refuses_a_far_too_large_body_and_the_site_a_slightly_too_la
         answer = await http.post("/lists/", content=b"a" * size, headers={"Accept": "application/json"})
         assert answer.status_code == 413
         assert answer.headers["content-type"].startswith("application/json") is server_words
+
+
+async def test_nginx_forwards_uploads_as_large_as_the_site_reads_them(front):
+    """nginx answers an Expect by 100 if the length is allowed, and otherwise by 413."""
+
+    async def ask(method: str, path: str, size_bytes: int) -> bytes:
+        trusting = ssl.create_default_context(cafile=str(front.certificate))
+        reader, writer = await asyncio.open_connection(HOST, front.tls, ssl=trusting)
+        lines = f"{method} {path} HTTP/1.1", f"Host: {HOST}", f"Content-Length: {size_bytes}", "Expect: 100-continue"
+        writer.write("".join(f"{line}\r\n" for line in (*lines, "")).encode())
+        async with asyncio.timeout(20):
+            answer = await reader.readline()
+        writer.transport.abort()
+        return answer
+
+    answers = {(method, path): await ask(method, path, size_bytes) for method, path, size_bytes in uploads()}
+    assert ("POST", "/api/v2/media") in answers
+    assert {address: answer for address, answer in answers.items() if b" 100 " not in answer} == {}
+    assert b" 413 " in await ask("POST", "/lists/", 200_000)
 
 
 async def test_the_client_address_comes_from_nginx_and_not_from_headers(http):

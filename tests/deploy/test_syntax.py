@@ -17,6 +17,7 @@ from socialsite.quickstart.supervisor import make_web_process
 from tests.deploy.support import DEPLOY, PASSWORDS, nginx_files, program, users_file
 from tests.support.fleet import BASE_DIR
 from tests.support.ports import free_ports
+from tests.support.routes import uploads
 
 UNITS = sorted((DEPLOY / "systemd").iterdir())
 EXPOSURE_MAX = 2.0
@@ -225,6 +226,18 @@ def test_the_proxy_of_compose_overwrites_what_clients_say_of_themselves():
     ):
         assert line in text
     assert re.search(r"@inside path /metrics /readyz\n\s+respond @inside 404", text)
+
+
+def test_the_proxy_of_compose_forwards_uploads_as_large_as_the_site_reads_them():
+    text = (DEPLOY / "Caddyfile").read_text()
+    sizes = dict(re.findall(r"request_body @(\w+) {\n\s+max_size (\d+)MB", text))
+    matchers = dict(re.findall(r"@(\w+) path(?:_regexp)? (\S+)\n", text))
+    (others,) = re.findall(r"@others not path_regexp (\S+)\n", text)
+    for method, path, size_bytes in uploads():
+        limits = [int(sizes[name]) * 1_000_000 for name, pattern in matchers.items() if re.search(pattern, path)]
+        assert len(limits) == 1, (method, path)
+        assert limits[0] >= size_bytes, (method, path)
+        assert re.search(others, path), "the limit of the other addresses is smaller"
 
 
 def test_prometheus_and_grafana_name_only_metrics_that_exist():

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
 from socialsite.web.requests import is_api_path
 
@@ -59,6 +59,16 @@ def routes() -> list[Route]:
 def api_routes() -> list[Route]:
     """Return the routes of the API, which an app requests with its access token."""
     return [route for route in _walk(get_resolver().url_patterns, "/") if is_api_path(route.path)]
+
+
+def uploads() -> list[tuple[str, str, int]]:
+    """Return the method, the path and the most bytes of a body of each address that receives files."""
+    return [
+        (method, route.path, rules.max_bytes)
+        for route in _walk(get_resolver().url_patterns, "/")
+        if route.methods
+        for method, rules in resolve(route.path).func.upload_rules.items()  # type: ignore[attr-defined]
+    ]
 
 
 def _walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[Route]:
