@@ -144,6 +144,13 @@ class SanctionNotFound(NotFound):
     message = _("This decision does not exist.")
 
 
+class SanctionsCapReached(Conflict):
+    """The account has as many sanctions as are stored, and each is in force or has an open appeal."""
+
+    code = "sanctions_cap"
+    message = _("This account has too many decisions in force. Please undo one of them first.")
+
+
 class AppealNotPossible(Conflict):
     """The sanction has an appeal already, was undone, or is older than APPEAL_TIME_MS."""
 

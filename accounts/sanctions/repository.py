@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from accounts import keys
-from accounts.errors import AccountNotFound, SanctionNotFound
+from accounts.errors import AccountNotFound, SanctionNotFound, SanctionsCapReached
 from accounts.sanctions.sanction import SANCTIONS_CAP, Sanction, SanctionId, decode_sanction, encode_sanction
 from socialsite.ids import AccountId
 from socialsite.store.commands import Reply, load_script
@@ -24,7 +24,20 @@ class SanctionRepository:
         self._cap = cap
 
     async def add(self, sanction: Sanction, *, is_news: bool) -> bool:
-        """Store a new sanction. Return False if its id is stored already. Raises AccountNotFound."""
+        """Store a new sanction. Return False if its id is stored already. Raises AccountNotFound, SanctionsCapReached.
+
+        Above the cap, the oldest notes are deleted, or else the oldest sanctions that have ended.
+        """
+        rows = await self.list_all(sanction.account_id)
+        excess = len(rows) + 1 - self._cap
+        if excess > 0 and all(each.id != sanction.id for each in rows):
+            ended = [each for each in rows if each.has_ended(sanction.created_ms)]
+            ended.sort(key=lambda each: (each.kind != "note", each.id))
+            if len(ended) < excess:
+                raise SanctionsCapReached
+            await self._accounts.write_one(
+                "HDEL", keys.sanctions(sanction.account_id), *(each.id for each in ended[:excess])
+            )
         return await self._store_value(sanction, b"", is_news=is_news)
 
     async def change(
@@ -45,7 +58,7 @@ class SanctionRepository:
 
     async def _store_value(self, sanction: Sanction, former: bytes, *, is_news: bool) -> bool:
         changed = [keys.account(sanction.account_id), keys.sanctions(sanction.account_id)]
-        args = (sanction.id, former, encode_sanction(sanction), self._cap, int(is_news))
+        args = (sanction.id, former, encode_sanction(sanction), int(is_news))
         reply = await self._accounts.write_script(STORE_SANCTION, changed, args)
         if reply < 0:
             raise AccountNotFound

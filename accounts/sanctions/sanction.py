@@ -19,10 +19,12 @@ KINDS: Final[tuple[SanctionKind, ...]] = (
 KINDS_OF_POSTS: Final = frozenset({"delete_posts", "fold_posts"})
 FINAL_KINDS: Final = frozenset({"note", "delete_posts", "delete"})
 """The kinds that cannot be undone."""
+KINDS_WITHOUT_EFFECT: Final = FINAL_KINDS | {"warning"}
+"""The kinds that change nothing, or nothing that an undo could change back."""
 HOUR_MS: Final = 3_600_000
 SILENCE_MS: Final = {"1h": HOUR_MS, "1d": DAY_MS, "7d": 7 * DAY_MS, "30d": 30 * DAY_MS}
 SANCTIONS_CAP: Final = 200
-"""The maximum number of stored sanctions of an account. The oldest notes are dropped first."""
+"""The maximum number of stored sanctions of an account. Above it, those that have ended are deleted, notes first."""
 MAX_SANCTIONED_POSTS: Final = 50
 TEXT_MAX_LENGTH: Final = 2_000
 EXCERPT_MAX_LENGTH: Final = 100
@@ -55,7 +57,7 @@ class Appeal(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Sanction(msgspec.Struct, frozen=True, array_like=True):
-    """A decision of staff. Times are Unix ms, 0 if there is none. `kind` is first, because a script reads it.
+    """A decision of staff. Times are Unix ms, 0 if there is none.
 
     The row is stored before its effect, so that another process can complete it. New fields are added at the end.
     """
@@ -101,6 +103,11 @@ class Sanction(msgspec.Struct, frozen=True, array_like=True):
 
     def is_in_force(self, now_ms: int) -> bool:
         return not self.undo_ms and (self.kind != "silence" or self.until_ms > now_ms)
+
+    def has_ended(self, now_ms: int) -> bool:
+        """Return whether nothing is left to undo, to perform or to decide."""
+        has_effect = self.kind not in KINDS_WITHOUT_EFFECT and self.is_in_force(now_ms)
+        return self.is_complete and not self.is_appeal_open and not has_effect
 
     def is_appealable(self, now_ms: int) -> bool:
         """Return whether the person may appeal now: once, within APPEAL_TIME_MS."""

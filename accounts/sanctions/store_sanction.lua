@@ -1,25 +1,12 @@
 #!lua flags=allow-oom
--- Store a sanction if the stored value is the one that was read, and drop the oldest note above the cap, or else the
--- oldest sanction. allow-oom: staff must be able to act on a full server, too.
+-- Store a sanction if the stored value is the one that was read.
+-- allow-oom: staff must be able to act on a full server, too.
 -- KEYS[1] account (HASH), KEYS[2] sanctions of the account (HASH: id -> sanction)
--- ARGV[1] id, ARGV[2] the value that was read or "", ARGV[3] the new value, ARGV[4] cap, ARGV[5] 1 if it is news
--- for the person
+-- ARGV[1] id, ARGV[2] the value that was read or "", ARGV[3] the new value, ARGV[4] 1 if it is news for the person
 -- returns 1 if it is stored, 0 if another value is stored, -1 if the account is absent or deleted
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state or state == 'deleted' then return -1 end
 if (redis.call('HGET', KEYS[2], ARGV[1]) or '') ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
-if ARGV[5] == '1' then redis.call('HSET', KEYS[1], 'sanctions', '1') end
-if redis.call('HLEN', KEYS[2]) > tonumber(ARGV[4]) then
-  local rows, oldest, oldest_note = redis.call('HGETALL', KEYS[2]), nil, nil
-  local function is_older(id, other) return not other or #id < #other or (#id == #other and id < other) end
-  for i = 1, #rows, 2 do
-    local id = rows[i]
-    if id ~= ARGV[1] then
-      if is_older(id, oldest) then oldest = id end
-      if cmsgpack.unpack(rows[i + 1])[1] == 'note' and is_older(id, oldest_note) then oldest_note = id end
-    end
-  end
-  redis.call('HDEL', KEYS[2], oldest_note or oldest)
-end
+if ARGV[4] == '1' then redis.call('HSET', KEYS[1], 'sanctions', '1') end
 return 1

@@ -95,8 +95,8 @@ class SanctionService:
         """Store a sanction and perform it. A repetition with the same `id` only completes it.
 
         `until_ms` is the end of a silence, `warning` the content warning of the posts that are folded. Raises
-        AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended, FieldErrors, and ReportClaimed or
-        ReportClosed if another staff member works on one of the reports or has decided it.
+        AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended, FieldErrors, SanctionsCapReached, and
+        ReportClaimed or ReportClosed if another staff member works on one of the reports or has decided it.
         """
         account = await get_target(self._services, actor, account_id)
         now_ms = self._services.clock.now_ms()

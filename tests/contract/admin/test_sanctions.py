@@ -5,12 +5,13 @@ from collections.abc import Collection
 
 import pytest
 
-from accounts.errors import AccountNotFound, AppealNotPossible, FieldErrors, SanctionNotFound
+from accounts.errors import AccountNotFound, AppealNotPossible, FieldErrors, SanctionNotFound, SanctionsCapReached
 from accounts.roles import Role
 from accounts.sanctions.sanction import (
     APPEAL_TIME_MS,
     COMPLETION_DELAY_MS,
     HOUR_MS,
+    Appeal,
     Sanction,
     SanctionedPost,
     SanctionId,
@@ -326,15 +327,30 @@ async def test_a_form_that_is_sent_twice_makes_one_sanction(
     assert len(await sanctions.list_all(bob.id)) == 1
 
 
-async def test_above_the_cap_the_oldest_note_is_dropped_first(
-    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+async def test_above_the_cap_the_oldest_note_is_dropped_first_and_no_decision_in_force(
+    services: Services, bob: Person
 ) -> None:
-    repository = type(services.repositories.sanctions)(services.store, cap=3)
-    for id, kind in enumerate(("warning", "note", "note", "warning", "limit", "limit"), start=9):
-        await repository.add(Sanction(kind, SanctionId(id), bob.id, AccountId(1), "x", id), is_news=False)  # type: ignore[arg-type]
-    assert [(each.id, each.kind) for each in await sanctions.list_all(bob.id)] == [
-        (14, "limit"), (13, "limit"), (12, "warning"),
-    ]  # fmt: skip
+    repository, now_ms = type(services.repositories.sanctions)(services.store, cap=4), services.clock.now_ms()
+
+    async def add(kind: SanctionKind, id: int, undone_ms: int = 0, until_ms: int = 0) -> None:
+        sanction = Sanction(
+            kind, SanctionId(id), bob.id, AccountId(1), "x", now_ms, until_ms, done_ms=1, undo_ms=undone_ms,
+            undone_ms=undone_ms, appeal=Appeal("x", 1) if id == 2 else None,
+        )  # fmt: skip
+        await repository.add(sanction, is_news=False)
+
+    for id, kind in enumerate(("limit", "warning", "warning", "note", "note"), start=1):
+        await add(kind, id)
+    assert [each.id for each in await repository.list_all(bob.id)] == [5, 3, 2, 1]
+    await add("limit", 6, undone_ms=now_ms)
+    await add("silence", 7, until_ms=now_ms - 1)
+    await add("limit", 8)
+    assert [each.id for each in await repository.list_all(bob.id)] == [8, 7, 2, 1]
+    await add("suspend", 9)
+    with pytest.raises(SanctionsCapReached):
+        await add("warning", 10)
+    await add("suspend", 9)  # the form is sent again
+    assert [each.id for each in await repository.list_all(bob.id)] == [9, 8, 2, 1]
 
 
 async def test_the_page_of_an_account_takes_few_round_trips_however_much_is_stored(redis_url: str) -> None:
