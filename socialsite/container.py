@@ -222,12 +222,9 @@ class Services:
             on_account_deleted=self._close_account,
             on_account_created=partial(self.meter.count, SIGNUPS),
             on_names_changed=self.search_indexer.update_names_if_available,
-            on_password_changed=self._mail_password_change,
+            on_password_changed=lambda account_id: self.mail.notify_if_available(account_id, "password_changed"),
             check_texts=self.blocked_content.check_profile,
         )
-
-    async def _mail_password_change(self, account_id: AccountId) -> None:
-        await self.mail.notify_if_available(account_id, "password_changed")
 
     async def _store_deletion(self, account_id: AccountId) -> None:
         """Add the job that completes the deletion and deletes the data of the account."""
@@ -421,11 +418,7 @@ class Services:
     # Operators' commands
 
     affected_timelines = _Built(AffectedTimelines)
-
-    @cached_property
-    def archiving(self) -> ArchivingService:
-        return ArchivingService(self.store, self.repositories.archive)
-
+    archiving = _Built(ArchivingService)
     graph_import = _Built(GraphImport)
     pictures_import = _Built(PicturesImport)
     posts_import = _Built(PostsImport)

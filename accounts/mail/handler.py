@@ -32,7 +32,7 @@ from accounts.mail.values import (
 )
 from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource
-from socialsite.recipes.job_queue import PermanentFailure
+from socialsite.recipes.job import PermanentFailure
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.site.service import SiteService
 

@@ -7,7 +7,7 @@ import msgspec
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId
-from socialsite.recipes.job_queue import make_job_decoder
+from socialsite.recipes.job import make_job_decoder
 
 MAILS_CAP = 30
 MAIL_MAX_AGE_MS = 2 * DAY_MS

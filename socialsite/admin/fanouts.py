@@ -12,7 +12,8 @@ import msgspec
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, ms_from_id
-from socialsite.recipes.job_queue import CONSUMER_GROUP, parse_payload
+from socialsite.recipes.job import parse_payload
+from socialsite.recipes.job_queue import CONSUMER_GROUP
 from socialsite.store import Command, CommandRefused, Key, Store
 from socialsite.store.pair_partitions import PartitionLayout
 from timelines import keys

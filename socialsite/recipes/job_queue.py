@@ -17,9 +17,9 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import msgspec
 import structlog
 
+from socialsite.recipes.job import Job, parse_job, parse_payload
 from socialsite.recipes.process_identity import is_dead_process, process_identity
 from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, StoreFull, load_script
 
@@ -52,31 +52,6 @@ log = structlog.stdlib.get_logger("socialsite.jobs")
 T = TypeVar("T")
 
 
-class PermanentFailure(Exception):
-    """A job handler raises this if the job can never succeed. The job becomes a dead letter without another try."""
-
-
-def make_job_decoder(job_type: Any) -> Callable[[bytes], Any]:
-    """Return a function that decodes payloads of this type. It raises PermanentFailure for those of other releases."""
-    decoder = msgspec.msgpack.Decoder(job_type)
-
-    def decode(payload: bytes) -> Any:
-        try:
-            return decoder.decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise PermanentFailure(f"not a job of this release: {error}") from error
-
-    return decode
-
-
-class RetryLater(Exception):
-    """A job handler raises this if the job is to be tried again after at least `delay_ms`."""
-
-    def __init__(self, reason: str, *, delay_ms: int) -> None:
-        super().__init__(reason)
-        self.delay_ms = delay_ms
-
-
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Delays and time limits of a queue, in ms."""
@@ -103,16 +78,6 @@ class RetryPolicy:
 
 
 DEFAULT_RETRY_POLICY = RetryPolicy()
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A delivered job. `tries` counts the deliveries from 1. `sender` is empty if the job has no sender."""
-
-    id: str
-    payload: bytes
-    tries: int
-    sender: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +112,6 @@ class DeadLetter:
     def at_ms(self) -> int:
         """The time at which the job became a dead letter, in Unix ms of the server's clock."""
         return int(self.id.partition("-")[0])
-
-
-def parse_payload(fields: Sequence[bytes]) -> bytes:
-    """Return the payload of a stream entry, or b"" if it has none. The job handler refuses an empty payload."""
-    return dict(zip(fields[::2], fields[1::2], strict=True)).get(b"payload", b"")
-
-
-def parse_job(id: bytes, fields: Sequence[bytes]) -> Job:
-    """Return the job of a stream entry that is delivered for the first time."""
-    sender = dict(zip(fields[::2], fields[1::2], strict=True)).get(b"sender", b"")
-    return Job(id.decode(), parse_payload(fields), 1, sender.decode())
 
 
 def parse_dead_letter(id: str, fields: Sequence[bytes]) -> DeadLetter:

@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import structlog
 
-from socialsite.recipes.job_queue import Job, JobQueue, PermanentFailure, RetryLater
+from socialsite.recipes.job import Job, PermanentFailure, RetryLater
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import StoreUnavailable
 from socialsite.store.aof import track_nodes, wait_for_aof
 

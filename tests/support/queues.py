@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from socialsite.recipes.job_queue import Job, JobQueue, RetryPolicy
+from socialsite.recipes.job import Job
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.store import Store
 
 ALICE, BOB, CAROL = "a1", "b2", "c3"  # worker names

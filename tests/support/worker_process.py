@@ -12,7 +12,8 @@ import time
 from collections.abc import Sequence
 
 from socialsite.migration.store_factory import open_store
-from socialsite.recipes.job_queue import JobQueue, PermanentFailure
+from socialsite.recipes.job import PermanentFailure
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
 
 

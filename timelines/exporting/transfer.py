@@ -7,7 +7,8 @@ from typing import Final, Literal
 import msgspec
 
 from socialsite.ids import AccountId
-from socialsite.recipes.job_queue import JobQueue, RetryPolicy, make_job_decoder
+from socialsite.recipes.job import make_job_decoder
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.store import Store
 
 TRANSFERS_CAP: Final = 20

@@ -19,7 +19,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from socialsite.analytics.meter import Meter
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
-from socialsite.recipes.job_queue import PermanentFailure
+from socialsite.recipes.job import PermanentFailure
 from socialsite.tasks import run_all_to_end, run_together
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostInvalid

@@ -17,7 +17,8 @@ import msgspec
 import structlog
 
 from socialsite.ids import AccountId
-from socialsite.recipes.job_queue import JobQueue, PermanentFailure, make_job_decoder
+from socialsite.recipes.job import PermanentFailure, make_job_decoder
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
 from timelines.media.media import CONTENT_TYPES, Media, MediaSize, media_file, parse_name, upload_file
 from timelines.media.repository import MediaRows

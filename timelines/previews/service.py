@@ -12,7 +12,8 @@ from msgspec import structs
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse
-from socialsite.recipes.job_queue import JobQueue, make_job_decoder
+from socialsite.recipes.job import make_job_decoder
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
 from timelines.errors import PostNotFound
 from timelines.media.media import UPLOAD_TYPES

@@ -19,7 +19,7 @@ from accounts.sessions.service import SessionService
 from socialsite.encryption import unseal
 from socialsite.ids import TimeSource, ms_from_id
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused, OutgoingResponse
-from socialsite.recipes.job_queue import RetryLater, make_job_decoder
+from socialsite.recipes.job import RetryLater, make_job_decoder
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import TYPE_BY_KIND, VisibleNotification
 from timelines.notifications.presenters import SINGLE_ACTOR_TEXTS, excerpt

@@ -5,7 +5,7 @@ from django.core.management import CommandError
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.recipes.job_queue import Job
+from socialsite.recipes.job import Job
 from tests.support import commands
 from tests.support.commands import run_with_services
 from tests.support.world import World

@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from socialsite.container import Services
-from socialsite.recipes.job_queue import PermanentFailure
+from socialsite.recipes.job import PermanentFailure
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls

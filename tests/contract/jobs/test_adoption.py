@@ -2,7 +2,8 @@
 
 import asyncio
 
-from socialsite.recipes.job_queue import CONSUMER_GROUP, Job, JobQueue
+from socialsite.recipes.job import Job
+from socialsite.recipes.job_queue import CONSUMER_GROUP, JobQueue
 from tests.support.queues import ALICE, BOB, CAROL, take_one
 from tests.support.topologies import Deployment
 

@@ -3,7 +3,8 @@
 import pytest
 from structlog.testing import capture_logs
 
-from socialsite.recipes.job_queue import Job, JobQueue
+from socialsite.recipes.job import Job
+from socialsite.recipes.job_queue import JobQueue
 from tests.support.queues import ALICE, take_one
 
 

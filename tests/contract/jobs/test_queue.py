@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from socialsite.recipes.job_queue import CONSUMER_GROUP, Job, JobQueue
+from socialsite.recipes.job import Job
+from socialsite.recipes.job_queue import CONSUMER_GROUP, JobQueue
 from socialsite.store import CommandRefused, Store
 from socialsite.store.key import KEY_PATTERN
 from tests.support.queues import ALICE, BOB, take_one, take_payloads

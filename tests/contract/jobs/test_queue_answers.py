@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from socialsite.recipes.job_queue import CONSUMER_GROUP, Job, JobQueue
+from socialsite.recipes.job import Job
+from socialsite.recipes.job_queue import CONSUMER_GROUP, JobQueue
 from socialsite.recipes.process_identity import process_identity
 from socialsite.store import Store
 from tests.support.queues import ALICE, BOB, take_one

@@ -4,7 +4,8 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from socialsite.recipes.job_queue import JobQueue, PermanentFailure, RetryPolicy
+from socialsite.recipes.job import PermanentFailure
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.recipes.worker import Worker
 from socialsite.store import StoreUnavailable
 from tests.support.stalls import StallMonitor

@@ -11,7 +11,8 @@ import redis
 from structlog.testing import capture_logs
 
 from socialsite.migration.store_factory import open_store
-from socialsite.recipes.job_queue import Job, JobQueue, RetryPolicy
+from socialsite.recipes.job import Job
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.recipes.worker import JobHandler, Worker
 from socialsite.store import StoreUnavailable
 from tests.contract.workers.conftest import QUICK

@@ -2,14 +2,8 @@
 
 import pytest
 
-from socialsite.recipes.job_queue import (
-    DeadLetter,
-    QueueDepth,
-    RetryPolicy,
-    parse_dead_letter,
-    parse_payload,
-    validated_stream_id,
-)
+from socialsite.recipes.job import parse_payload
+from socialsite.recipes.job_queue import DeadLetter, QueueDepth, RetryPolicy, parse_dead_letter, validated_stream_id
 
 
 def test_the_number_of_tries_is_one_more_than_the_number_of_delays() -> None:
