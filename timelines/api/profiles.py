@@ -198,7 +198,7 @@ async def _update(request: SiteRequest) -> Json:
         await check_upload(request)  # a small body, which the handler read
     await services[AccountService].edit_profile(
         account_id=me,
-        display_name=fields.get("display_name"),
+        display_name=account.handle if fields.get("display_name") == "" else fields.get("display_name"),
         bio=fields.get("note"),
         link=_link(fields),
         private=_privacy(account, fields),

@@ -33,6 +33,8 @@ from timelines.reading.service import ReadingService
 from timelines.threads.service import ThreadService
 
 STATUSES_AT_ONCE = 20
+EDITED_FIELDS = ("text", "spoiler_text", "sensitive", "media_ids")
+"""The fields that an edit empties if it leaves them out, as in Mastodon: clients leave empty fields out."""
 FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to"}
 """Mastodon's names of form fields -> the names of PostForm."""
 FLAGS = ("sensitive", "poll[multiple]")
@@ -82,8 +84,12 @@ async def publish(request: SiteRequest) -> Raw | Json:
 
 @endpoint("write:statuses", needs_account=True)
 async def edit(request: SiteRequest, post_id: PostId) -> Raw:
-    """Edit a post. Fields that are absent keep their values."""
-    return await _edit(request, post_id, post_fields(request))
+    """Edit a post. The poll, the language and the quote policy stay if they are left out."""
+    fields = post_fields(request)
+    for name in EDITED_FIELDS:
+        if name not in fields:
+            fields.add(name, "")
+    return await _edit(request, post_id, fields)
 
 
 async def _edit(request: SiteRequest, post_id: PostId, fields: FormFields) -> Raw:

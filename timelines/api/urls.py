@@ -45,7 +45,13 @@ def route(
     arguments: dict[str, Any] | None = None,
     **views: AsyncView[...],
 ) -> URLPattern:
-    """Return the pattern of an address with a view for each method. The rate limit `rule` counts all but GET."""
+    """Return the pattern of an address with a view for each method. The rate limit `rule` counts all but GET.
+
+    PUT and PATCH are the same, as in Mastodon.
+    """
+    for update, other in (("PUT", "PATCH"), ("PATCH", "PUT")):
+        if update in views:
+            views.setdefault(other, views[update])
     if rule is not None:
         views = {method: view if method == "GET" else counted(rule, view) for method, view in views.items()}
     return path(prefix + address, dispatch_by_method(**views), arguments)
@@ -117,6 +123,7 @@ urlpatterns = [
     v1("accounts/<id:account_id>/statuses", GET=profiles.statuses),
     v1("accounts/<id:account_id>/followers", GET=profiles.followers),
     v1("accounts/<id:account_id>/following", GET=profiles.following),
+    v1("accounts/<id:account_id>/identity_proofs", GET=EMPTY),
     v1("accounts/<id:account_id>/featured_tags", GET=hashtags.featured_of_account),
     v1("accounts/<id:account_id>/endorsements", GET=profiles.endorsements),
     *(
@@ -139,7 +146,7 @@ urlpatterns = [
     v1("notifications/<id:notification_id>", GET=notifications.show),
     v1("notifications/<id:notification_id>/dismiss", POST=notifications.dismiss),
     v2("notifications", GET=notifications.groups),
-    v2("notifications/policy", GET=notifications.policy, PATCH=notifications.set_policy, PUT=notifications.set_policy),
+    v2("notifications/policy", GET=notifications.policy, PUT=notifications.set_policy),
     v2("notifications/unread_count", GET=notifications.count_unread),
     v2("notifications/<slug:key>", GET=notifications.show_group),
     v2("notifications/<slug:key>/accounts", GET=notifications.group_accounts),

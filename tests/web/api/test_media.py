@@ -61,6 +61,23 @@ async def test_a_picture_is_processed_described_and_posted(open_api: OpenApi, si
     assert edited.json()["media_attachments"][0]["description"] == "Mint tea"
 
 
+async def test_an_edit_removes_the_warning_and_the_pictures_that_it_leaves_out(
+    open_api: OpenApi, site: Services
+) -> None:
+    """Clients leave out fields that became empty. A list without elements is no field of a form, nor of JSON."""
+    alice = await open_api("alice")
+    empty: dict[str, Any] = {"media_ids": [], "spoiler_text": "", "sensitive": False}
+    for fields in ({}, empty):
+        media = await upload(alice, site)
+        sent = {"media_ids": [media["id"]], "spoiler_text": "cw", "sensitive": True}
+        status = (await alice.post(STATUSES, status="one", **sent)).json()
+        url = f"{STATUSES}/{status['id']}"
+        policy = await alice.http.put(f"{url}/interaction_policy", json={"quote_approval_policy": "nobody"})
+        assert len(policy.json()["media_attachments"]) == 1
+        edited = (await alice.http.put(url, json={"status": "two", **fields})).json()
+        assert (edited["media_attachments"], edited["spoiler_text"], edited["sensitive"]) == ([], "", False)
+
+
 async def test_a_deleted_post_leaves_its_pictures_to_the_next_post(open_api: OpenApi, site: Services) -> None:
     alice = await open_api("alice")
     media = await upload(alice, site)
