@@ -1,6 +1,6 @@
 """Generated input to every address and to the socket of a real daphne: no 5xx, and memory stays.
 
-ATTACK_INPUTS (300 a test, 5000 in the long form) sets the number of inputs; tests/support/fuzz.py generates them.
+ATTACK_INPUTS (150 a test, 5000 in the long form) sets the number of inputs; tests/support/fuzz.py generates them.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from tests.support.serving import NO_LIMITS
 from tests.support.sockets import DaphneProcess, SocketClient, open_socket, running_daphne
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
-INPUTS = int(os.environ.get("ATTACK_INPUTS", "300"))
+INPUTS = int(os.environ.get("ATTACK_INPUTS", "150"))
 DJANGO_CACHE_KEY = re.compile(r"cache:1:(about|activity|instance|memory|active-authors|newest-tags)")
 GROWTH_KB = 20 * 1024
 """Largest growth of the process after a warm-up with a fifth of the inputs."""

@@ -69,6 +69,7 @@ def test_back_shows_the_left_page_at_once_and_it_is_live(reader: OpenReader, vis
     expect(me.page.get_by_text("while the page was away or later")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_back_after_a_change_loads_the_page_again(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     own.follows(friend.handle)

@@ -27,6 +27,7 @@ def test_a_click_on_a_post_opens_it(me: BrowserPage) -> None:
     assert me.page.url == address
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", [{"button": "middle"}, {"modifiers": ["Control"]}], ids=["middle", "Ctrl"])
 def test_the_middle_button_and_ctrl_open_a_tab(me: BrowserPage, how: dict[str, object]) -> None:
     with me.context.expect_page() as opened:
@@ -54,6 +55,7 @@ def test_links_buttons_and_selected_text_keep_their_meaning(me: BrowserPage, own
     page.wait_for_url("**/tags/clicks/")
 
 
+@pytest.mark.nightly
 def test_an_open_delete_question_stays_open_while_older_posts_load(reader: OpenReader, own: HttpVisitor) -> None:
     for number in range(16):
         own.publishes(f"words {number}")

@@ -120,6 +120,7 @@ def test_a_retry_after_a_lost_answer_publishes_no_second_post(me: BrowserPage, o
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
 
+@pytest.mark.nightly
 def test_a_retry_after_a_reload_during_the_request_publishes_no_second_post(me: BrowserPage, own: HttpVisitor) -> None:
     """The draft is still in the box after the reload; sending it again does not publish a second post."""
 
@@ -148,6 +149,7 @@ def test_a_double_click_publishes_once(me: BrowserPage, own: HttpVisitor) -> Non
     assert len(own.timeline(f"/@{own.handle}/")) == 1
 
 
+@pytest.mark.nightly
 def test_without_a_script_a_refused_text_reappears_in_its_box(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, java_script_enabled=False)
     me.go_to("/")
@@ -160,6 +162,7 @@ def test_without_a_script_a_refused_text_reappears_in_its_box(reader: OpenReader
     expect(me.page.locator("[data-composer] textarea[name=text]")).to_have_value("shorter, but too soon")
 
 
+@pytest.mark.nightly
 def test_a_pasted_or_dropped_file_that_is_no_picture_is_refused_with_a_sentence(me: BrowserPage) -> None:
     for kind, transfer in (("paste", "clipboardData"), ("drop", "dataTransfer")):
         me.page.locator("[data-composer] textarea[name=text]").evaluate(
@@ -176,6 +179,7 @@ def test_a_pasted_or_dropped_file_that_is_no_picture_is_refused_with_a_sentence(
         problems.evaluate("(element) => element.replaceChildren()")
 
 
+@pytest.mark.nightly
 def test_the_tools_of_the_composer_stay_in_one_row_while_they_are_open(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, viewport={"width": 360, "height": 640})
     me.go_to("/")

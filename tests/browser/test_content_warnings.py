@@ -44,6 +44,7 @@ def test_a_warning_is_written_and_its_post_opened_by_click_and_keyboard(me: Brow
     assert me.page.url.rstrip("/") == me.url.rstrip("/")
 
 
+@pytest.mark.nightly
 def test_a_folded_warning_is_kept_but_not_sent(me: BrowserPage) -> None:
     form = me.page.locator("[data-composer]")
     form.locator(".composer-warning > summary").click()
@@ -54,6 +55,7 @@ def test_a_folded_warning_is_kept_but_not_sent(me: BrowserPage) -> None:
     expect(me.entries.first.locator(".warned")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_warning_that_was_not_sent_is_there_after_a_reload(me: BrowserPage) -> None:
     me.page.locator(".composer-warning > summary").click()
     me.page.locator("#composer-warning").fill("Film ending")

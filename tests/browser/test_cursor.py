@@ -90,6 +90,7 @@ def _assert_the_cursor_stays(me: BrowserPage, own: HttpVisitor, way: Way) -> Non
     assert box.evaluate("(box) => box.getBoundingClientRect().bottom <= innerHeight"), "the box is in view"
 
 
+@pytest.mark.nightly
 def test_without_a_script_the_cursor_is_in_the_box_too(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, java_script_enabled=False)
     new_post_from_another_page(me, own)

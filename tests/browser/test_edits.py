@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -46,6 +47,7 @@ def test_an_edit_replaces_the_text_on_open_pages(
     assert home.entry_ids() != [post["id"]]
 
 
+@pytest.mark.nightly
 def test_an_edit_reaches_waiting_posts_and_pages_without_a_socket(
     reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
@@ -64,6 +66,7 @@ def test_an_edit_reaches_waiting_posts_and_pages_without_a_socket(
     expect(home.entries.first.locator(TEXT)).to_have_text("waiting no more")
 
 
+@pytest.mark.nightly
 def test_an_edit_replaces_the_text_on_an_open_notifications_page(
     reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
@@ -115,6 +118,7 @@ def with_pictures(reader: OpenReader, own: HttpVisitor) -> BrowserPage:
     return mine
 
 
+@pytest.mark.nightly
 def test_pictures_of_a_post_are_moved_described_removed_and_added(
     reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
@@ -148,6 +152,7 @@ def test_pictures_of_a_post_are_moved_described_removed_and_added(
     assert mine.complaints == []
 
 
+@pytest.mark.nightly
 def test_pictures_of_a_post_are_edited_without_javascript(reader: OpenReader, own: HttpVisitor) -> None:
     with_pictures(reader, own)
     post_id = own.get(f"/@{own.handle}/")["posts"][0]["id"]

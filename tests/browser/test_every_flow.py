@@ -16,7 +16,7 @@ def friend(visitor: SignUpVisitor, own: HttpVisitor) -> HttpVisitor:
     return followed
 
 
-@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+@pytest.fixture(params=[pytest.param(True, marks=pytest.mark.nightly), False], ids=["with scripts", "without scripts"])
 def scripts(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 

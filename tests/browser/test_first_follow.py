@@ -1,5 +1,6 @@
 """Following somebody from an empty home fills it at once."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -35,6 +36,7 @@ def test_following_from_an_empty_home_fills_it_and_renews_the_suggestions(
     assert order == sorted(order, key=int, reverse=True)
 
 
+@pytest.mark.nightly
 def test_following_from_the_side_panel_fills_home_too(reader: OpenReader, visitor: SignUpVisitor) -> None:
     followed, author, own = visitor(), visitor(), visitor()
     own.follows(followed.handle)

@@ -101,6 +101,7 @@ RENEW = """async ([former, device]) => {
 }"""
 
 
+@pytest.mark.nightly
 def test_the_service_worker_tells_the_site_a_renewed_subscription(reader: OpenReader, visitor: SignUpVisitor) -> None:
     me = install(reader(visitor(), service_workers="allow"))
     path = "/accounts/notifications/device/"
@@ -117,6 +118,7 @@ def test_the_service_worker_tells_the_site_a_renewed_subscription(reader: OpenRe
     assert me.page.evaluate(stored, path)["endpoint"] == renewed.endpoint
 
 
+@pytest.mark.nightly
 def test_a_browser_with_push_offers_the_switch_and_others_say_why_not(
     reader: OpenReader, visitor: SignUpVisitor
 ) -> None:

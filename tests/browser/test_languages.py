@@ -37,6 +37,7 @@ ENGLISH_HEADINGS = {"home, who to follow", "lists, a made one refused"}
 """Scenes that look for English texts."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("language", [code for code, _name in settings.LANGUAGES])
 def test_scripts_choose_the_plural_forms_and_digits_of_the_server(reader: OpenReader, language: str) -> None:
     page = reader(locale=language)
@@ -101,6 +102,7 @@ def test_a_reader_of_arabic_logs_in_posts_and_answers(
     assert is_inside_window(page, "details[open] > :not(summary)")
 
 
+@pytest.mark.nightly
 def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     own.publishes("a post")

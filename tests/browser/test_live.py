@@ -160,6 +160,7 @@ def test_more_than_a_hundred_missed_posts_are_a_gap_that_the_reader_can_fill(
     assert fresh_ids(me, pages=5) == expected
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("timeline", ["public", "profile", "list"])
 def test_other_timelines_are_live(
     reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor, timeline: str
@@ -183,6 +184,7 @@ def test_other_timelines_are_live(
         expect(one.page.locator(f"article[data-post-id='{post['id']}']")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_page_from_the_browsers_back_cache_catches_up(me: BrowserPage, friend: HttpVisitor) -> None:
     me.go_to_live("/")
     me.go_to("/lists/")
@@ -194,6 +196,7 @@ def test_a_page_from_the_browsers_back_cache_catches_up(me: BrowserPage, friend:
     assert me.entry_ids() == [post["id"]]
 
 
+@pytest.mark.nightly
 def test_an_own_post_of_another_tab_arrives(me: BrowserPage, reader: OpenReader) -> None:
     me.go_to_live("/")
     tab = BrowserPage(me.context.new_page(), me.url)
@@ -205,6 +208,7 @@ def test_an_own_post_of_another_tab_arrives(me: BrowserPage, reader: OpenReader)
     assert not tab.complaints
 
 
+@pytest.mark.nightly
 def test_a_new_password_leaves_the_other_tabs_signed_in(me: BrowserPage, friend: HttpVisitor) -> None:
     me.go_to_live("/")
     tab = BrowserPage(me.context.new_page(), me.url)
@@ -226,6 +230,7 @@ def test_signing_out_in_another_tab_shows_a_notice_on_the_open_page(me: BrowserP
     expect(me.page.locator(".toast")).to_contain_text("You are logged out")
 
 
+@pytest.mark.nightly
 def test_signing_out_in_another_tab_shows_a_notice_on_a_page_without_a_timeline(me: BrowserPage) -> None:
     with me.page.expect_websocket():
         me.go_to("/accounts/")
@@ -300,6 +305,7 @@ def test_a_lost_connection_is_shown_while_it_lasts_and_a_failed_like_shows_why(
     me.complaints.clear()  # the browser reports each request that fails without a connection
 
 
+@pytest.mark.nightly
 def test_the_pill_does_not_cover_the_way_to_the_last_read_post(
     reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor
 ) -> None:

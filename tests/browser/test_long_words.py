@@ -1,5 +1,6 @@
 """Languages with long words on the smallest phone: names keep enough width beside their buttons."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -9,6 +10,7 @@ LEAST = 90
 """Pixels for a name: about twelve letters."""
 
 
+@pytest.mark.nightly
 def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, muted, blocked, asking = visitor(), visitor(), visitor(), visitor()
     own.post(f"/@{muted.handle}/mute/", duration="3600")
@@ -32,6 +34,7 @@ def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor
         assert box["width"] >= LEAST, path
 
 
+@pytest.mark.nightly
 def test_long_names_and_phrases_are_shown_in_full_in_their_rows(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     friend.post("/accounts/settings/", display_name="Wolfgang Amadeus Mozartkugelfabrikant")
@@ -48,6 +51,7 @@ def test_long_names_and_phrases_are_shown_in_full_in_their_rows(reader: OpenRead
         assert inner["width"] >= LEAST, path
 
 
+@pytest.mark.nightly
 def test_the_buttons_of_a_profile_stay_inside_their_menu(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     friend.follows(own.handle)
@@ -64,6 +68,7 @@ def test_the_buttons_of_a_profile_stay_inside_their_menu(reader: OpenReader, vis
         assert 0 <= box["x"] < box["x"] + box["width"] <= PHONE["width"], locale
 
 
+@pytest.mark.nightly
 def test_log_in_and_sign_up_need_no_sideways_scrolling_with_text_of_double_size(reader: OpenReader) -> None:
     """Text of 200 % on a screen of 320 px has as many letters in a line as plain text on 160 px."""
     for locale in ("en", "de", "ar"):

@@ -1,5 +1,6 @@
 """The number of unread notifications appears live on every page and in every window until they are read."""
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import OpenReader
@@ -52,6 +53,7 @@ def test_new_notifications_are_offered_on_their_page_and_move_no_entry(
     expect(me.page.locator("[data-notification-id]")).to_have_count(1)
 
 
+@pytest.mark.nightly
 def test_a_deleted_mention_lowers_the_number(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     me = reader(own)
     me.go_to_live("/")
@@ -61,6 +63,7 @@ def test_a_deleted_mention_lowers_the_number(reader: OpenReader, own: HttpVisito
     expect(badge(me)).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_notifications_are_read_without_a_script(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.follows(own.handle)
     me = reader(own, java_script_enabled=False)

@@ -1,5 +1,6 @@
 """The parts of the dashboard and of link counting that only a browser can show."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -25,6 +26,7 @@ def test_the_dashboard_renews_itself_until_it_is_turned_off(
     expect(me.page.locator("#kept")).to_have_count(1)
 
 
+@pytest.mark.nightly
 def test_an_author_sees_how_often_a_link_was_followed(
     site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:

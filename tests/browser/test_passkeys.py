@@ -86,6 +86,7 @@ def test_chromium_registers_a_passkey_and_logs_in_with_it(chromium: Browser, vis
         assert me.complaints == []
 
 
+@pytest.mark.nightly
 def test_a_passkey_from_the_autofill_of_the_handle_logs_in(chromium: Browser, visitor: SignUpVisitor, url: str) -> None:
     """The virtual authenticator answers at once, as if the person chose the passkey in the list of the field."""
     person = visitor()

@@ -104,6 +104,7 @@ def test_a_file_that_is_refused_says_why_before_any_upload(me: BrowserPage, tmp_
     assert me.page.title() != "ran"
 
 
+@pytest.mark.nightly
 def test_the_fifth_picture_is_not_added(me: BrowserPage) -> None:
     rows = choose(me.page, *[file(f"{n}.jpg", picture((40 + n, 40))) for n in range(5)])
     expect(me.page.locator(".picture-problems")).to_contain_text("A post has at most 4 pictures.")
@@ -131,6 +132,7 @@ def test_a_lost_upload_is_said_and_continues_when_the_connection_is_back(me: Bro
     expect(me.entries.locator("a.picture img").nth(1)).to_have_attribute("alt", "kept")
 
 
+@pytest.mark.nightly
 def test_an_upload_is_canceled_and_a_failed_one_is_tried_again(me: BrowserPage) -> None:
     waiting: list[Route] = []
     choose(me.page, file("first.jpg", picture()))
@@ -172,6 +174,7 @@ def test_a_pasted_and_a_dropped_picture_are_added(me: BrowserPage) -> None:
     wait_until_ready(me.page.locator(".picture-row"), 2)
 
 
+@pytest.mark.nightly
 def test_the_reminder_asks_once_and_can_be_switched_off(me: BrowserPage, own: HttpVisitor) -> None:
     rows = choose(me.page, PHOTO)
     wait_until_ready(rows, 1)
@@ -211,6 +214,7 @@ def test_sensitive_pictures_are_loaded_only_when_asked_for(me: BrowserPage) -> N
     expect(me.entries.locator("a.picture img")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_an_animation_stands_still_with_reduced_motion(me: BrowserPage) -> None:
     me.page.emulate_media(reduced_motion="no-preference")
     rows = choose(me.page, GIF)
@@ -224,6 +228,7 @@ def test_an_animation_stands_still_with_reduced_motion(me: BrowserPage) -> None:
     me.page.wait_for_function(f'{shown}"small"')
 
 
+@pytest.mark.nightly
 def test_the_focal_point_is_chosen_on_the_preview(me: BrowserPage, own: HttpVisitor) -> None:
     rows = choose(me.page, PHOTO)
     rows.get_by_label("Description").fill("corner")
@@ -271,6 +276,7 @@ def test_a_page_without_pictures_loads_nothing_of_them(me: BrowserPage, own: Htt
     assert [url for url in loaded if re.search("pictures|viewer|picture_parts", url)] == []
 
 
+@pytest.mark.nightly
 def test_the_pictures_of_a_draft_return_after_a_reload_and_a_lost_one_is_named(me: BrowserPage) -> None:
     page = me.page
     rows = choose(page, PHOTO)
@@ -295,6 +301,7 @@ def test_the_pictures_of_a_draft_return_after_a_reload_and_a_lost_one_is_named(m
     expect(rows).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_swipe_shows_the_next_picture(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, has_touch=True, viewport={"width": 360, "height": 640})
     me.go_to("/")

@@ -1,5 +1,6 @@
 """A click on a post opens it; the side panel suggests people; the theme follows the reader's choice."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -16,6 +17,7 @@ def test_a_click_on_the_text_opens_the_post_and_back_returns(reader: OpenReader,
     expect(me.page).to_have_url(me.url + "/public/")
 
 
+@pytest.mark.nightly
 def test_a_click_beside_an_open_menu_only_closes_it(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     own.publishes("stay here")
@@ -41,6 +43,7 @@ def test_the_side_panel_suggests_people_and_follows_them(reader: OpenReader, vis
     expect(me.page.locator(".btn-following").first).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_chosen_theme_wins_over_the_system(reader: OpenReader) -> None:
     me = reader(color_scheme="light")
     me.go_to("/display/")

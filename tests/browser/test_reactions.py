@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -89,6 +90,7 @@ def test_a_boost_reaches_a_follower_live_and_disappears_again(reader: OpenReader
     expect(boost).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_the_next_boost_replaces_a_withdrawn_boost(reader: OpenReader, visitor: SignUpVisitor) -> None:
     """A visible boost is replaced immediately; a boost hidden by the pill stays hidden."""
     author, first, second, follower = (visitor() for _ in range(4))
@@ -141,6 +143,7 @@ def test_an_own_boost_disappears_with_its_button(reader: OpenReader, visitor: Si
     expect(entry).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_an_own_boost_appears_in_ones_open_timelines(reader: OpenReader, visitor: SignUpVisitor) -> None:
     """The boost appears immediately on the page of the button and behind the pill of other pages."""
     own = visitor()
@@ -181,6 +184,7 @@ def test_the_keyboard_reaches_and_presses_buttons(reader: OpenReader, visitor: S
     is_on(like, False, "")
 
 
+@pytest.mark.nightly
 def test_without_a_script_buttons_are_forms(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader(visitor(), java_script_enabled=False)

@@ -1,5 +1,6 @@
 """The reading position is saved while the reader scrolls, and older posts load automatically up to a limit."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -66,6 +67,7 @@ def test_older_posts_load_automatically_until_that_is_turned_off(reader: OpenRea
     expect(me.entries).to_have_count(10)
 
 
+@pytest.mark.nightly
 def test_a_visitors_choice_stays_on_the_device(reader: OpenReader, visitor: SignUpVisitor) -> None:
     published(visitor(), 8)
     me = reader()
@@ -93,6 +95,7 @@ def test_a_reader_chooses_a_day_without_a_script(reader: OpenReader, visitor: Si
     assert len(me.entry_ids()) == 2
 
 
+@pytest.mark.nightly
 def test_a_suggestion_disappears_after_the_follow(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend, third = visitor(), visitor(), visitor()
     own.follows(friend.handle)

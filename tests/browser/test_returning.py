@@ -1,5 +1,6 @@
 """Reload and Back show the page as it was left."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -58,6 +59,7 @@ def test_reload_and_back_lead_to_the_same_post_at_the_same_height(reader: OpenRe
     assert is_at(me, post_id, top), "nothing scrolls it away later"
 
 
+@pytest.mark.nightly
 def test_a_reader_at_the_top_returns_to_the_top(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     for number in range(12):
@@ -73,6 +75,7 @@ def test_a_reader_at_the_top_returns_to_the_top(reader: OpenReader, visitor: Sig
     expect(me.page.get_by_text("the newest")).to_be_in_viewport()
 
 
+@pytest.mark.nightly
 def test_a_link_to_the_same_page_leads_to_its_top(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     for number in range(12):

@@ -36,6 +36,7 @@ def test_the_keyboard_completes_a_handle(reader: OpenReader, visitor: SignUpVisi
     expect(me.page.get_by_role("link", name=f"@{friend.handle}").first).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_pointer_completes_a_hashtag_and_escape_leaves_the_text_alone(
     reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
@@ -57,6 +58,7 @@ def test_a_pointer_completes_a_hashtag_and_escape_leaves_the_text_alone(
     expect(box).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_publishing_by_keys_closes_the_completion_list(reader: OpenReader, visitor: SignUpVisitor) -> None:
     tag = f"tea{next(visitor_numbers)}"
     friend, me = visitor(), reader(visitor())
@@ -76,6 +78,7 @@ def test_publishing_by_keys_closes_the_completion_list(reader: OpenReader, visit
     expect(options).to_have_count(0)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("key", ["Enter", "Tab"])
 def test_the_first_suggestion_is_taken_without_an_arrow_key(
     reader: OpenReader, visitor: SignUpVisitor, key: str
@@ -112,6 +115,7 @@ def test_the_search_field_completes_people_and_leads_to_them(reader: OpenReader,
     me.page.wait_for_url(f"**/@{friend.handle}/")
 
 
+@pytest.mark.nightly
 def test_adding_somebody_to_a_list_completes_their_handle(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, own = visitor(), visitor()
     path = f"/lists/{own.post('/lists/', title='quiet people').json()['id']}/"

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
@@ -24,6 +25,7 @@ def test_a_post_leads_to_its_tag_and_the_tags_next_posts_arrive_live(
     assert me.entry_ids() == [second["id"], first["id"]]
 
 
+@pytest.mark.nightly
 def test_a_button_copies_the_address_of_a_post(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post, me = visitor().publishes("worth telling"), reader(permissions=["clipboard-read", "clipboard-write"])
     me.go_to(f"{post['url']}?from=somewhere")
@@ -33,6 +35,7 @@ def test_a_button_copies_the_address_of_a_post(reader: OpenReader, visitor: Sign
     assert me.page.evaluate("navigator.clipboard.readText()") == me.url + post["url"]
 
 
+@pytest.mark.nightly
 def test_feed_readers_find_the_feed_in_the_page(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader()
     friend.publishes("#feed")

@@ -1,5 +1,6 @@
 """A thread in a browser: its counts and new replies arrive live, at their places."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -52,6 +53,7 @@ def test_an_own_reply_appears_without_a_pill(reader: OpenReader, visitor: SignUp
     expect(me.pill).to_have_text("1 new reply")
 
 
+@pytest.mark.nightly
 def test_the_post_itself_stays_in_sight_below_many_ancestors(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = own.publishes("0 " + "long " * 80)

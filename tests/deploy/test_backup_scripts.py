@@ -46,6 +46,7 @@ def backup_of_days_ago(backups: Path, days: int) -> Path:
     return file
 
 
+@pytest.mark.nightly
 def test_backups_rotate_and_a_drill_restores_the_newest(
     redis_url: str, redis_server: RedisServer, settings, tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ def everything_else_works(author: HttpVisitor, site: ProductionSite, post: JsonO
     author.deletes(post)
 
 
+@pytest.mark.nightly
 async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
     server: RedisServer, site: ProductionSite, tmp_path: Path
 ) -> None:

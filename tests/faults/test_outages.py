@@ -31,6 +31,7 @@ def require_fair(result: OutageResult) -> None:
     assert not result.outcome.beyond_allowed, result.outcome.audit
 
 
+@pytest.mark.nightly
 def test_a_killed_master_loses_no_write_that_a_replica_confirmed() -> None:
     require_kept(outages.a_master_is_killed(random.randrange(MASTERS), confirmed=True))
 

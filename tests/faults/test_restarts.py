@@ -120,6 +120,7 @@ async def all_saw(sockets: list[Persistent], wanted: set[int]) -> None:
     assert [wanted - one.ids for one in sockets if not one.ids >= wanted] == []
 
 
+@pytest.mark.nightly
 async def test_restarts_of_redis_cause_a_pause_and_lose_no_post(tmp_path: Path) -> None:
     server = RedisServer(aof=True).start()
     try:

@@ -53,6 +53,7 @@ def idle_connections(port: int, count: int) -> Iterator[None]:
         yield
 
 
+@pytest.mark.nightly
 def test_without_file_descriptors_it_serves_open_connections_and_accepts_others_later(
     server: RedisServer, site: ProductionSite, tmp_path: Path
 ) -> None:

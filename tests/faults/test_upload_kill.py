@@ -177,11 +177,8 @@ def site(tmp_path: Path) -> Iterator[QuickstartSite]:
         yield running
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("number", "kills", "pause_s"),
-    [(20, 4, 1.5), *(pytest.param(50, 1_000 + run, 3.0, marks=pytest.mark.nightly) for run in range(10))],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("number", "kills", "pause_s"), [(20, 4, 1.5), *((50, 1_000 + run, 3.0) for run in range(10))])
 async def test_every_acknowledged_upload_is_kept_once_while_processes_are_killed(
     site: QuickstartSite, settings, number: int, kills: int, pause_s: float
 ) -> None:

@@ -9,19 +9,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REPRESENTATIVE = (
-    "contract/live/test_live",
-    "contract/workers/test_failing_jobs",
-    "web/requests/test_site",
-    "web/timelines/test_posts",
-)
-"""Tests that together run through every layer: the web tests have middleware, views and services in this process.
+REPRESENTATIVE = ("web/timelines/test_posts",)
+"""Tests that run through every layer: they have middleware, views and services in this process.
 
 `make quality`, which is part of `make nightly`, watches all contract tests.
 """
 OFFENCES = " offences in "
 """What the output of the loop watch contains for each test that it fails."""
-AT_NIGHT = ("contract/exporting/test_exports", "web/timelines/test_reactions", "web/timelines/test_timelines")
+AT_NIGHT = (
+    "contract/live/test_live",
+    "contract/workers/test_failing_jobs",
+    "contract/exporting/test_exports",
+    "web/requests/test_site",
+    "web/timelines/test_reactions",
+    "web/timelines/test_timelines",
+)
 FAULTY = """
 import asyncio, os, socket, sqlite3, subprocess, threading, time
 

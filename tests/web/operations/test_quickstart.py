@@ -81,6 +81,7 @@ def test_ctrl_c_and_sigterm_stop_all_processes_and_the_data_exist_after_the_next
     assert not any(map(is_alive, processes))
 
 
+@pytest.mark.nightly
 def test_a_second_start_on_the_same_data_exits_1_with_one_line(site: QuickstartSite) -> None:
     second = QuickstartSite(site.data, "--no-demo", "--port", "0")
     assert second.wait() == 1

@@ -12,6 +12,7 @@ from tests.support.rolling import restart_all_under_load
 from tests.support.waiting import wait_until
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 async def test_a_rolling_restart_fails_no_request_and_every_socket_resumes(redis_url, tmp_path):
     async with DaphneFleet(redis_url, 2) as fleet:
