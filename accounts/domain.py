@@ -59,6 +59,8 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """True if staff gets the daily summary of the site by mail."""
     dismissed_announcements: tuple[int, ...] = ()
     """The ids of announcements that are not shown any more."""
+    is_discoverable: bool = True
+    """True if the account may be suggested, and be found by its name. Its followers always find it."""
 
 
 @lru_cache(maxsize=4_096)

@@ -241,6 +241,12 @@ class SettingsForm(forms.Form):
             "If you go public again, open requests stay open."
         ),
     )
+    discoverable = forms.TypedChoiceField(
+        label=_("Who finds your account"),
+        choices=[("1", _("Everyone")), ("0", _("Only your followers"))],
+        coerce=lambda value: value == "1",
+        help_text=_("Other people then need the address of your profile, and it is suggested to nobody."),
+    )
 
     def clean_link(self) -> str:
         return complete_link(self.cleaned_data["link"])

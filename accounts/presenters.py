@@ -15,6 +15,7 @@ def account_json(account: Account) -> dict[str, object]:
         "bio": account.bio,
         "link": account.link,
         "private": account.is_private,
+        "discoverable": account.preferences.is_discoverable,
         "created_at": format_iso_time(account.created_ms),
         **pictures_json(account),
         **({"moved_to": account.moved_to} if account.moved_to else {}),

@@ -26,6 +26,8 @@ class ApiError(Exception):
     code: str = "refused"
     message: LazyText = _("This cannot be done.")
     field: str = ""
+    api_message: LazyText = ""
+    """Mastodon's text of this error, if apps know it, for the client API. Pages show `message` and `fields`."""
 
     def __init__(self, message: LazyText | None = None, *, fields: Mapping[str, LazyText] | None = None) -> None:
         self.message = message if message is not None else type(self).message

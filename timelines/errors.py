@@ -29,6 +29,12 @@ class PostInvalid(Invalid):
     message = _("The post was not published.")
 
 
+class TimeInvalid(PostInvalid):
+    """The time of a scheduled post is no date and time."""
+
+    api_message = _("Record invalid")
+
+
 class PostHeld(Invalid):
     """Staff looks at the post before it is published. It is stored as a draft of its author."""
 
@@ -48,6 +54,12 @@ class PollEnded(Conflict):
 class AlreadyVoted(Conflict):
     code = "already_voted"
     message = _("You have already voted on this poll.")
+
+
+class OneChoiceOnly(VoteInvalid):
+    """There are several choices for a poll that takes one."""
+
+    api_message = AlreadyVoted.message
 
 
 class DraftNotFound(NotFound):

@@ -96,6 +96,10 @@ class AccountLookup:
         """Return the read that `find_authors` executes."""
         return self.accounts.read_authors(ids)
 
+    def read_undiscoverable(self, ids: Iterable[AccountId]) -> Read[set[AccountId]]:
+        """Return the read of those accounts that chose not to be suggested or found."""
+        return self.accounts.read_undiscoverable(ids)
+
 
 async def _find_normalized(find: Callable[[str], Awaitable[Account | None]], handle: str) -> Account | None:
     """Call `find` with the normalized handle. Returns None if the text is not a handle."""

@@ -196,6 +196,17 @@ class AccountRepository:
         command = ("HGET", keys.account(account_id), "preferences")
         return Read([command], lambda replies: decode_preferences(replies[0] or ""))
 
+    def read_undiscoverable(self, account_ids: Iterable[AccountId]) -> Read[set[AccountId]]:
+        """Return the read of those accounts that chose not to be suggested or found."""
+        ids = list(account_ids)
+
+        def parse(replies: Sequence[Reply]) -> set[AccountId]:
+            preferences = (decode_preferences(reply or "") for reply in replies)
+            return {id for id, chosen in zip(ids, preferences, strict=True) if not chosen.is_discoverable}
+
+        commands = [("HGET", keys.account(id), "preferences") for id in ids]
+        return Read(commands, parse, wrong_type_reply=None)
+
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Change fields of the account. Return whether any field changed.
 

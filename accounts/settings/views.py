@@ -64,13 +64,15 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     account, shown = require_account(request), _profile_initial(request)
     fields = {f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request)
     form = SettingsForm(fields, account=account)
-    changed = get_changed_fields(request)
+    changed, accounts, account_id = get_changed_fields(request), request.services[AccountService], AccountId(account.id)
     try:
-        edited = await request.services[AccountService].edit_profile(
-            account_id=AccountId(account.id),
-            caller=request.caller,
-            **{name: value for name, value in validate_form(form).items() if name in changed},
-        )
+        values = {name: value for name, value in validate_form(form).items() if name in changed}
+        discoverable = values.pop("discoverable", None)
+        edited = await accounts.edit_profile(account_id=account_id, caller=request.caller, **values)
+        if discoverable is not None:
+            chosen = structs.replace(edited.preferences, is_discoverable=discoverable)
+            await accounts.set_preferences(account_id=account_id, preferences=chosen)
+            edited = await accounts.get(account_id)
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/settings.html", form, error)
     return done(request, {"account": account_json(edited)}, default=SETTINGS_PATH, message=_("Your profile is saved."))
@@ -191,6 +193,7 @@ def _profile_initial(request: SiteRequest) -> dict[str, str]:
         "link": account.link,
         "moved_to": account.moved_to,
         "private": "1" if account.is_private else "0",
+        "discoverable": "1" if account.preferences.is_discoverable else "0",
     }
 
 

@@ -98,7 +98,7 @@ ACTIONS: dict[str, str] = {
     "/accounts/login/": "username password next keep",
     "/accounts/settings/avatar/": "crop remove",
     "/accounts/settings/header/": "crop remove",
-    "/accounts/settings/": "display_name bio link private",
+    "/accounts/settings/": "display_name bio link private discoverable",
     "/accounts/preferences/": "open_warnings quote_policy language languages",
     "/accounts/password/": "old_password new_password1 new_password2",
     "/accounts/sessions/": "session",

@@ -21,6 +21,7 @@ FIELDS = (
     "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "moved_to", "private", "session",
     "csrfmiddlewaretoken", "part-1", "tag", "id", "theme", "initial-title", "initial-replies",
     "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
+    "discoverable", "initial-discoverable",
     "quote_policy", "redraft_of", "open_warnings", "languages", "descriptions", "version", "draft", "scheduled_at",
     "add", "crop", "file", "remove", "skip", "follow", "picture", "media_attributes[][id]",
     "media_attributes[][description]", "media_attributes[][focus]", "media_attributes[][focus_x]",

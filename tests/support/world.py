@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Unpack
 
+from msgspec import structs
+
 from accounts.models import Account
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -104,6 +106,11 @@ class Person:
         await self._services.accounts.edit_profile(
             account_id=self.id, display_name=self.account.display_name, bio="", link="", private=private
         )
+
+    async def hides(self) -> None:
+        """Choose not to be suggested or found."""
+        chosen = structs.replace((await self._services.accounts.get(self.id)).preferences, is_discoverable=False)
+        await self._services.accounts.set_preferences(account_id=self.id, preferences=chosen)
 
     async def profile_ids(self, **cut: Unpack[PagePart]) -> list[PostId]:
         page = await self._services.reading.profile(self.id, viewer_id=None, **cut)

@@ -72,10 +72,9 @@ async def members(request: SiteRequest, list_id: ListId) -> HttpResponse:
 
 @endpoint("write:lists", needs_account=True)
 async def add_members(request: SiteRequest, list_id: ListId) -> None:
+    ids = [AccountId(id) for id in ids_field(api_fields(request), "account_ids", MEMBERS_AT_ONCE)]
     me, now_ms = require_viewer_id(request), request.services.clock.now_ms()
-    await _service(request).get(owner_id=me, list_id=list_id)
-    for id in ids_field(api_fields(request), "account_ids", MEMBERS_AT_ONCE):
-        await _service(request).add_member(owner_id=me, list_id=list_id, account_id=AccountId(id), now_ms=now_ms)
+    await _service(request).add_followed(owner_id=me, list_id=list_id, account_ids=ids, now_ms=now_ms)
 
 
 @endpoint("write:lists", needs_account=True)

@@ -216,7 +216,7 @@ def _privacy(account: Account, fields: FormFields) -> bool | None:
     """Return whether the account becomes private, or None. Raises Invalid for values that this site does not have."""
     is_private = flag(fields, "locked") if fields.get("locked") else None
     is_listed = not (account.is_private if is_private is None else is_private)
-    fixed = {"hide_collections": False, "discoverable": is_listed, "indexable": is_listed}
+    fixed = {"hide_collections": False, "indexable": is_listed, **({} if is_listed else {"discoverable": False})}
     if refused := {name: NOT_OFFERED for name, value in fixed.items() if flag(fields, name, value) != value}:
         raise Invalid(refused)
     return is_private
@@ -236,6 +236,7 @@ def _preferences(account: Account, fields: FormFields) -> Preferences | None:
     old = account.preferences
     visibility = fields.get("source[privacy]") or VISIBILITY_BY_DEFAULT[old.audience]
     quote_policy = fields.get("source[quote_policy]") or old.quote_policy
+    is_private = flag(fields, "locked", account.is_private)  # nobody finds a private account, whatever it chose
     if visibility not in DEFAULT_BY_VISIBILITY:
         raise Invalid({"source[privacy]": NOT_OFFERED})
     if quote_policy not in QUOTE_POLICIES:
@@ -247,5 +248,6 @@ def _preferences(account: Account, fields: FormFields) -> Preferences | None:
         marks_sensitive=flag(fields, "source[sensitive]", old.marks_sensitive),
         is_bot=flag(fields, "bot", old.is_bot),
         quote_policy=quote_policy,
+        is_discoverable=old.is_discoverable if is_private else flag(fields, "discoverable", old.is_discoverable),
     )
     return None if new == old else new

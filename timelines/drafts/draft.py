@@ -7,7 +7,7 @@ import msgspec
 from django.utils.translation import gettext as _
 
 from socialsite.ids import parse_id
-from timelines.errors import PostInvalid
+from timelines.errors import TimeInvalid
 
 DRAFTS_CAP: Final = 100
 """The number of drafts and scheduled posts of one account."""
@@ -51,11 +51,11 @@ decode_draft = msgspec.msgpack.Decoder(Draft).decode
 
 
 def parse_time(text: str) -> int | None:
-    """Return the time (Unix ms) of an ISO 8601 text, by default in UTC, or None for "". Raises PostInvalid."""
+    """Return the time (Unix ms) of an ISO 8601 text, by default in UTC, or None for "". Raises TimeInvalid."""
     if not text:
         return None
     try:
         at = datetime.fromisoformat(text)
         return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        raise PostInvalid({"scheduled_at": _("This is not a date and time.")}) from error
+        raise TimeInvalid({"scheduled_at": _("This is not a date and time.")}) from error

@@ -248,6 +248,7 @@ class ArchiveWriter:
             "@context": CONTEXT, "id": builder.actor_url, "type": "Person", "url": builder.actor_url,
             "preferredUsername": account.handle, "name": account.display_name, "summary": account.bio,
             "published": format_iso_time(account.created_ms), "manuallyApprovesFollowers": account.is_private,
+            "discoverable": account.preferences.is_discoverable,
             "outbox": "outbox.json", "likes": "likes.json", "bookmarks": "bookmarks.json",
             "attachment": [{"type": "PropertyValue", "name": "Link", "value": account.link}] if account.link else [],
         }  # fmt: skip

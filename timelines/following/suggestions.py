@@ -52,7 +52,7 @@ class FollowSuggestionService:
     """Finds suggestions for a viewer.
 
     It leaves out accounts that the viewer follows, has requested to follow, blocks or mutes, or that block the viewer.
-    It also leaves out accounts that staff limits or holds back.
+    It also leaves out accounts that staff limits or holds back, and accounts that chose not to be suggested.
     """
 
     store: Store
@@ -93,15 +93,17 @@ class FollowSuggestionService:
     async def directory(self, viewer_id: AccountId | None) -> list[AccountId]:
         """Return the authors of the newest public posts, except hidden ones.
 
-        Private and limited accounts are hidden, and accounts that a block hides.
+        Private and limited accounts are hidden, accounts that chose it, and accounts that a block hides.
         """
         active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
         ids = [AccountId(each.id) for each in active]
-        authors, *relations = await self.store.read(
+        authors, undiscoverable, *relations = await self.store.read(
             self.authors.read_authors(ids),
+            self.authors.read_undiscoverable(ids),
             *([] if viewer_id is None else [read_viewer_relations(viewer_id, (), ids, self.clock.now_ms())]),
         )
-        hidden = {id for each in relations for id in (*each.blocks, *each.blocked_by)} | self._held_ids()
+        hidden = {id for each in relations for id in (*each.blocks, *each.blocked_by)}
+        hidden |= undiscoverable | self._held_ids()
         visible_ids = (id for id in ids if id in authors and id not in hidden)
         return [id for id in visible_ids if authors[id].is_visible and not authors[id].followers_only]
 
@@ -128,12 +130,13 @@ class FollowSuggestionService:
         if not candidates:
             return []
         relations: ViewerRelations
-        relations, authors, followed, requested = await self.store.read(
+        relations, authors, undiscoverable, followed, requested = await self.store.read(
             read_viewer_relations(viewer_id, (), candidates, self.clock.now_ms()),
             self.authors.read_authors(candidates),
+            self.authors.read_undiscoverable(candidates),
             self.follows.followed_among(viewer_id, candidates),
             self.follow_requests.requested_among(viewer_id, candidates),
         )
-        hidden = relations.blocks | relations.blocked_by | relations.muted | requested | followed
+        hidden = relations.blocks | relations.blocked_by | relations.muted | requested | followed | undiscoverable
         hidden |= {id for id, author in authors.items() if author.limited} | self._held_ids()
         return [id for id in candidates if id not in hidden and id in authors and authors[id].is_visible]

@@ -11,6 +11,8 @@ from socialsite.ids import AccountId
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached
 from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.graph.follow_requests_repository import FollowRequests
+from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
 from timelines.lists.repository import ListMembers, Lists
@@ -45,6 +47,8 @@ class ListService:
     accounts: AccountService
     timelines: CachedTimelines
     rules: ListRules
+    follows: Follows
+    follow_requests: FollowRequests
     live: LiveEvents
     members_cap: int
     lists_cap: int = LISTS_PER_ACCOUNT
@@ -166,6 +170,22 @@ class ListService:
             if await self.memberships.count(list_id) >= self.members_cap:
                 return await self._repeat_at_cap(list_id, account_id)
             return await self._add(owner_id, list_id, account_id, now_ms)
+
+    async def add_followed(
+        self, *, owner_id: AccountId, list_id: ListId, account_ids: Sequence[AccountId], now_ms: int
+    ) -> None:
+        """Add members that the owner follows or has requested to follow; apps of Mastodon rely on this.
+
+        The owner itself may be a member, too. Raises AccountNotFound before any member is added.
+        """
+        await self.get(owner_id=owner_id, list_id=list_id)
+        known = {owner_id, *await self.follows.followed_among(owner_id, account_ids)}
+        if not known.issuperset(account_ids):
+            known |= await self.follow_requests.requested_among(owner_id, account_ids)
+        if not known.issuperset(account_ids):
+            raise AccountNotFound
+        for account_id in account_ids:
+            await self.add_member(owner_id=owner_id, list_id=list_id, account_id=account_id, now_ms=now_ms)
 
     async def remove_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId) -> bool:
         """Remove a member. Return whether the account was a member."""

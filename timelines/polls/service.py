@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store.aof import wait_for_aof_at_exit
-from timelines.errors import AlreadyVoted, PollEnded, PostNotFound, VoteInvalid
+from timelines.errors import AlreadyVoted, OneChoiceOnly, PollEnded, PostNotFound, VoteInvalid
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import HydratedPost
 from timelines.posts.polls import PollRepository, VoteResult
@@ -130,4 +130,4 @@ def check_choices(poll: Poll, choices: Collection[int]) -> None:
     if any(choice not in range(len(poll.options)) for choice in choices):
         raise VoteInvalid({"choices": _("The chosen vote option does not exist.")})
     if len(set(choices)) > 1 and not poll.multiple:
-        raise VoteInvalid({"choices": _("Choose one option only.")})
+        raise OneChoiceOnly({"choices": _("Choose one option only.")})

@@ -38,6 +38,7 @@ class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     posts: int
     last_post_ms: int | None
     moved_to: str = ""
+    is_discoverable: bool = True
 
     @property
     def id(self) -> AccountId:
@@ -111,4 +112,5 @@ def _summary(account: Account, follows: FollowCounts, posts: int, last_post_ms: 
         posts=posts,
         last_post_ms=last_post_ms,
         moved_to=account.moved_to,
+        is_discoverable=account.preferences.is_discoverable,
     )

@@ -43,8 +43,8 @@ class AutocompleteService:
     ) -> list[Author]:
         """Return visible accounts whose handle or name starts with `prefix`.
 
-        The exact handle comes first, then followed accounts, then other accounts, short handles first. Limited
-        accounts are shown to their followers. Raises RateLimited.
+        The exact handle comes first, then followed accounts, then other accounts, short handles first. Accounts that
+        are limited, or chose not to be found, are shown to their followers. Raises RateLimited.
         """
         async with self.limits.refundable(caller, "complete"):
             return await self._complete_accounts(prefix, viewer_id, limit)
@@ -54,9 +54,10 @@ class AutocompleteService:
         if not start:
             return []
         ids = await self.names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
-        authors, followed, reader = await self._load_accounts(viewer_id, ids)
+        authors, undiscoverable, followed, reader = await self._load_accounts(viewer_id, ids)
+        hidden = undiscoverable | {each.id for each in authors.values() if each.limited}
         visible_authors = (
-            each for each in authors.values() if not each.limited or each.id in followed or each.id == viewer_id
+            each for each in authors.values() if each.id not in hidden or each.id in followed or each.id == viewer_id
         )
         candidates = (each for each in visible_authors if each.is_visible and not _is_blocked(each, reader))
         ranked = sorted(
@@ -105,16 +106,17 @@ class AutocompleteService:
 
     async def _load_accounts(
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]
-    ) -> tuple[dict[AccountId, Author], Collection[int], ViewerRelations | None]:
-        """Return the accounts, the ids that the viewer follows, and the viewer's relations to the accounts."""
-        authors = self.authors.read_authors(ids)
+    ) -> tuple[dict[AccountId, Author], set[AccountId], Collection[int], ViewerRelations | None]:
+        """Return the accounts, the ids of those that chose not to be found and of those that the viewer follows, and
+        the viewer's relations to the accounts."""
+        reads = self.authors.read_authors(ids), self.authors.read_undiscoverable(ids)
         if viewer_id is None:
-            (authors_by_id,) = await self.store.read(authors)
-            return authors_by_id, (), None
+            authors, undiscoverable = await self.store.read(*reads)
+            return authors, undiscoverable, (), None
         followed = self.follows.followed_among(viewer_id, ids)
         state = read_viewer_relations(viewer_id, [], ids, self.clock.now_ms())
-        authors_by_id, following, reader = await self.store.read(authors, followed, state)
-        return authors_by_id, following, reader
+        authors, undiscoverable, following, reader = await self.store.read(*reads, followed, state)
+        return authors, undiscoverable, following, reader
 
 
 def _is_blocked(author: Author, reader: ViewerRelations | None) -> bool:

@@ -118,6 +118,7 @@ def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
         getattr(error, "message", message),
         fields=getattr(error, "fields", {}),
         headers=_error_headers(error, status),
+        api_message=getattr(error, "api_message", ""),
     )
 
 
@@ -130,12 +131,13 @@ def error_response(
     fields: Mapping[str, LazyText] | None = None,
     headers: Mapping[str, str] | None = None,
     template: str | None = None,
+    api_message: LazyText = "",
     **page: object,
 ) -> HttpResponse:
     """Return an error as JSON or as a page. The view's `on_error_page` may add context, for example a post's text."""
     texts = {name: str(value) for name, value in (fields or {}).items()}
     if is_api_path(request.path_info):
-        return _api_error_response(status, message, texts, headers)
+        return _api_error_response(status, message, texts, headers, api_message)
     if wants_json(request):
         return json_response({"error": code, "message": str(message), "fields": texts}, status, headers)
     page |= {"status": status, "message": message, "page_title": message}
@@ -149,14 +151,14 @@ def error_response(
 
 
 def _api_error_response(
-    status: int, message: LazyText, fields: Mapping[str, str], headers: Mapping[str, str] | None
+    status: int, message: LazyText, fields: Mapping[str, str], headers: Mapping[str, str] | None, api_message: LazyText
 ) -> HttpResponse:
     """Return an error in the form of Mastodon's API. Its clients know 422 where pages have 409."""
     data: dict[str, object] = {"error": str(API_MESSAGES.get(status, message))}
     if status == HTTPStatus.CONFLICT:
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     if status == HTTPStatus.UNPROCESSABLE_ENTITY and fields:
-        data["error"] = _("Validation failed: %s") % " ".join(fields.values())
+        data["error"] = str(api_message) or _("Validation failed: %s") % " ".join(fields.values())
         data["details"] = {
             name: [{"error": "ERR_INVALID", "description": description}] for name, description in fields.items()
         }

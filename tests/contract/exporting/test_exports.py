@@ -103,7 +103,8 @@ async def test_an_archive_contains_pictures_lists_and_private_things(
     (keyword,) = read_json(archive, "custom_filters.json")["custom_filters"][0]["keywords_attributes"]
     assert keyword == {"keyword": "snow", "whole_word": True}
     assert read_json(archive, "drafts.json")[0]["params"]["text"] == ["not finished"]
-    assert read_json(archive, "actor.json")["preferredUsername"] == "alice"
+    actor = read_json(archive, "actor.json")
+    assert (actor["preferredUsername"], actor["discoverable"]) == ("alice", True)
     page = next(name for name in zipfile.ZipFile(BytesIO(archive)).namelist() if name.startswith("posts/"))
     assert f'src="../{picture["url"]}"' in read_text(archive, page)
     assert url in read_text(archive, "index.html")

@@ -5,6 +5,7 @@ import pytest
 from socialsite.store import Store
 from tests.support.listing import ALICE, LISTS_CAP, MEMBERS_CAP
 from tests.support.people import FakeAccountDirectory, RecordingTimelineCache, SilentLiveUpdates
+from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.lists.repository import ListMembers, Lists
@@ -35,12 +36,15 @@ def service(
     people: FakeAccountDirectory,
     timelines: RecordingTimelineCache,
 ) -> ListService:
+    follows = Follows(store, partitions=16, following_cap=100)
     return ListService(
         repository=lists,
         memberships=members,
         accounts=people,
         timelines=timelines,
-        rules=ListRules(lists, members, Follows(store, partitions=16, following_cap=100)),
+        rules=ListRules(lists, members, follows),
+        follows=follows,
+        follow_requests=FollowRequests(store),
         live=SilentLiveUpdates(),
         members_cap=MEMBERS_CAP,
         lists_cap=LISTS_CAP,

@@ -94,6 +94,20 @@ async def test_blocked_muted_requested_and_suspended_accounts_are_not_suggested(
     assert await suggested(services, me) == [fine.id]
 
 
+async def test_accounts_that_hide_are_neither_suggested_nor_in_the_directory(world: World, services: Services) -> None:
+    me, ann, hidden, author, open_author = await world.people("me", "ann", "hidden", "author", "open")
+    await me.follows(ann)
+    await ann.follows(hidden)
+    for person in (author, open_author):
+        await person.publishes("hello")
+    assert await suggested(services, me) == [hidden.id, open_author.id, author.id]
+    await hidden.hides()
+    await author.hides()
+    assert await suggested(services, me) == [open_author.id]
+    for viewer_id in (me.id, None):
+        assert await services.follow_suggestions.directory(viewer_id) == [open_author.id]
+
+
 async def test_an_account_without_follows_gets_the_latest_authors_as_suggestions(
     world: World, services: Services
 ) -> None:

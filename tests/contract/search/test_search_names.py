@@ -44,6 +44,14 @@ async def test_the_exact_handle_is_completed_first_then_followed_accounts(world:
     assert await names(services, "ann", anna) == ["anna", "annabel", "annette"]
 
 
+async def test_an_account_that_hides_is_completed_for_its_followers_only(world: World, services: Services) -> None:
+    anna, fan, other = await world.people("anna", "fan", "other")
+    await fan.follows(anna)
+    await anna.hides()
+    assert await names(services, "ann", anna) == await names(services, "anna", fan) == ["anna"]
+    assert await names(services, "ann", other) == await names(services, "anna") == []
+
+
 async def test_suspended_and_deleted_accounts_are_not_completed(world: World, services: Services) -> None:
     alice, alan = await world.people("alice", "alan")
     await services.accounts.suspend(account_id=alice.id)

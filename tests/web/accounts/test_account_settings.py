@@ -36,6 +36,21 @@ async def test_a_profile_is_edited_and_keeps_the_fields_that_are_not_sent(alice)
     assert "&lt;b&gt;" in (await alice.get("/accounts/settings/")).text
 
 
+async def test_an_account_hides_from_searches_and_suggestions(alice, bob):
+    found = "/search/complete/?q=%40ali"
+    assert [each["handle"] for each in (await bob.get_json(found)).json()["accounts"]] == ["alice"]
+    assert (await alice.get_json("/accounts/settings/")).json()["account"]["discoverable"] is True
+    answer = await alice.post_json("/accounts/settings/", discoverable="0", bio="Hi")
+    account = answer.json()["account"]
+    assert (account["discoverable"], account["bio"]) == (False, "Hi")
+    assert (
+        '<option value="0" selected>' in (await alice.get("/accounts/settings/")).text.split('name="discoverable"')[1]
+    )
+    assert (await bob.get_json(found)).json()["accounts"] == []
+    assert (await alice.post_json("/accounts/settings/", bio="")).json()["account"]["discoverable"] is False
+    assert (await alice.post_json("/accounts/settings/", discoverable="x")).status_code == 422
+
+
 async def test_a_profile_leads_to_a_new_account(alice, visitor):
     refused = await alice.post_json("/accounts/settings/", moved_to="javascript:alert(1)")
     assert (refused.status_code, list(refused.json()["fields"])) == (422, ["moved_to"])

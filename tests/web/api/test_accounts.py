@@ -114,10 +114,36 @@ async def test_the_own_profile_changes_only_what_was_sent(open_api: OpenApi) -> 
     assert (account["display_name"], account["note"]) == ("Alice A.", "<p>I am</p>")
     assert (account["source"]["note"], account["source"]["language"]) == ("I am", "de")
     assert account["source"]["fields"][0]["value"] == "https://a.example.org"
-    for fields in ({"discoverable": "false"}, {"source[privacy]": "direct"}, {"source[language]": "xx"}):
+    for fields in ({"indexable": "false"}, {"source[privacy]": "direct"}, {"source[language]": "xx"}):
         assert (await alice.http.patch(url, data=fields)).status_code == 422
     unnamed = await alice.http.put(url, data={"display_name": ""})
     assert (unnamed.status_code, unnamed.json()["display_name"], unnamed.json()["note"]) == (200, "", "<p>I am</p>")
+
+
+async def test_an_account_is_discoverable_as_it_chooses(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    url = f"{ACCOUNTS}/update_credentials"
+
+    async def update(**fields: bool) -> tuple[bool, bool]:
+        changed = await alice.http.patch(url, json=fields)
+        assert changed.status_code == 200, changed.text
+        account = changed.json()
+        return account["discoverable"], account["source"]["discoverable"]
+
+    async def find(**fields: str) -> list[str]:
+        return [each["acct"] for each in (await bob.get(f"{ACCOUNTS}/search", q="ali", **fields)).json()]
+
+    assert await update(bot=True) == (True, True)
+    assert await find() == ["alice"]
+    assert await update(discoverable=False) == (False, False)
+    assert await find() == []
+    await act(bob, await own_id(alice), "follow")
+    assert await find() == ["alice"]
+    assert await update(discoverable=True) == (True, True)
+    # Nobody finds a private account. An app that sends back what it read changes nothing.
+    assert await update(locked=True, discoverable=False) == (False, False)
+    assert (await alice.http.patch(url, json={"discoverable": True})).status_code == 422
+    assert await update(locked=False) == (True, True)
 
 
 async def test_the_scope_of_each_part_is_needed(open_api: OpenApi) -> None:

@@ -65,7 +65,9 @@ async def test_the_policy_drops_notifications_of_accounts_that_are_not_followed(
 
 
 async def test_lists_are_made_filled_and_deleted(site, world, open_api: OpenApi) -> None:
-    _, bob, carol = await world.people("alice", "bob", "carol")
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    for person in (bob, carol):
+        await alice.follows(person)
     api, other = await open_api("alice"), await open_api("bob")
     made = (await api.post("/api/v1/lists", title="Friends", replies_policy="none", exclusive=True)).json()
     assert made == {"id": made["id"], "title": "Friends", "replies_policy": "none", "exclusive": True}
@@ -87,6 +89,20 @@ async def test_lists_are_made_filled_and_deleted(site, world, open_api: OpenApi)
     assert (await other.http.delete(url)).status_code == 404
     assert (await api.http.delete(url)).json() == {}
     assert (await api.get("/api/v1/lists")).json() == []
+
+
+async def test_a_list_takes_accounts_that_are_followed(site, world, open_api: OpenApi) -> None:
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    await alice.follows(bob)
+    await carol.locks()
+    await alice.follows(carol)
+    api = await open_api("alice")
+    url = f"/api/v1/lists/{(await api.post('/api/v1/lists', title='Friends')).json()['id']}/accounts"
+    refused = await api.post(url, account_ids=[str(bob.id), str(dave.id)])
+    assert (refused.status_code, refused.json()) == (404, {"error": "Record not found"})
+    assert (await api.get(url)).json() == []
+    assert (await api.post(url, account_ids=[str(each.id) for each in (alice, bob, carol)])).json() == {}
+    assert {each["acct"] for each in (await api.get(url)).json()} == {"alice", "bob", "carol"}
 
 
 async def test_a_filter_has_keywords_contexts_and_an_end(site, world, open_api: OpenApi) -> None:

@@ -141,6 +141,18 @@ async def test_a_poll_is_voted_once(open_api: OpenApi) -> None:
     assert (await bob.get(url)).json()["options"][1]["votes_count"] == 1
 
 
+async def test_errors_that_apps_know_have_the_texts_of_mastodon(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    late = await alice.post(STATUSES, status="later", scheduled_at="banana")
+    assert (late.status_code, late.json()["error"]) == (422, "Record invalid")
+    assert late.json()["details"]["scheduled_at"][0]["description"] == "This is not a date and time."
+    poll = {"options": ["tea", "milk"], "expires_in": 3600}
+    url = f"/api/v1/polls/{(await alice.post(STATUSES, status='?', poll=poll)).json()['id']}/votes"
+    both = await bob.post(url, choices=["0", "1"])
+    assert (both.status_code, both.json()["error"]) == (422, "You have already voted on this poll.")
+    assert both.json()["details"]["choices"][0]["description"] == "Choose one option only."
+
+
 async def test_a_scheduled_post_can_be_moved_and_deleted(open_api: OpenApi, site: Services) -> None:
     alice, bob = await open_api("alice"), await open_api("bob")
     at = datetime.fromtimestamp(site.clock.now_ms() / 1000, UTC) + timedelta(hours=1)
