@@ -16,6 +16,7 @@ from socialsite.web.cache import get_or_compute
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import get_site
 from timelines.api.endpoint import endpoint
+from timelines.api.entities.account import default_visibility
 from timelines.api.entities.instance import (
     OPEN_MODES,
     SiteFigures,
@@ -96,10 +97,10 @@ async def preferences(request: SiteRequest) -> Json:
     account = require_account(request)
     chosen = account.preferences
     return {
-        "posting:default:visibility": "private" if account.is_private else "public",
-        "posting:default:sensitive": False,
+        "posting:default:visibility": default_visibility(account),
+        "posting:default:sensitive": chosen.marks_sensitive,
         "posting:default:language": chosen.language,
-        "posting:default:quote_policy": "public",
+        "posting:default:quote_policy": chosen.quote_policy,
         "reading:expand:media": "default",
         "reading:expand:spoilers": chosen.opens_warnings,
         "reading:autoplay:gifs": False,

@@ -86,8 +86,16 @@ async def test_an_address_may_end_with_a_slash(open_api: OpenApi) -> None:
 
 
 async def test_preferences(open_api: OpenApi) -> None:
-    data = (await (await open_api("alice")).get("/api/v1/preferences")).json()
-    assert data["posting:default:visibility"] == "public"
+    alice = await open_api("alice")
+    data = (await alice.get("/api/v1/preferences")).json()
+    posting = {name.removeprefix("posting:default:"): value for name, value in data.items() if "posting" in name}
+    assert posting == {"visibility": "public", "sensitive": False, "language": None, "quote_policy": "public"}
+    chosen = {"privacy": "unlisted", "sensitive": True, "language": "de", "quote_policy": "nobody"}
+    await alice.http.patch("/api/v1/accounts/update_credentials", json={"source": chosen})
+    changed = (await alice.get("/api/v1/preferences")).json()
+    assert changed["posting:default:visibility"] == "unlisted"
+    for name in ("sensitive", "language", "quote_policy"):
+        assert changed[f"posting:default:{name}"] == chosen[name]
     assert data["reading:expand:spoilers"] is False
     assert (await (await open_api()).get("/api/v1/preferences")).status_code == 401
 

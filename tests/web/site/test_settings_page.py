@@ -123,7 +123,7 @@ async def test_pages_feeds_and_apps_show_the_stored_name_and_rules(site: Service
     assert "<title>#tea · Ours &amp; yours</title>" in (await alice.get("/tags/tea/feed.atom")).text
     instance = (await alice.get_json("/api/v2/instance")).json()
     assert (instance["title"], instance["description"]) == ("Ours & yours", "A place.")
-    assert instance["rules"] == [{"id": "1", "text": "Be kind.", "hint": ""}]
+    assert instance["rules"] == [{"id": "1", "text": "Be kind.", "hint": "", "translations": {}}]
     assert (instance["registrations"]["enabled"], instance["contact"]["email"]) == (False, "me@example.org")
     manifest = (await alice.get("/manifest.webmanifest")).json()
     assert (manifest["name"], manifest["start_url"]) == ("Ours & yours", "/")

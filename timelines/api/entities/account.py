@@ -90,7 +90,7 @@ def credential_account_entity(summary: AccountSummary, account: Account, follow_
     preferences = account.preferences
     return account_entity(summary, site_url) | {
         "source": {
-            "privacy": "private" if account.is_private else VISIBILITY_BY_DEFAULT[preferences.audience],
+            "privacy": default_visibility(account),
             "sensitive": preferences.marks_sensitive,
             "language": preferences.language,
             "quote_policy": preferences.quote_policy,
@@ -100,19 +100,26 @@ def credential_account_entity(summary: AccountSummary, account: Account, follow_
             "hide_collections": False,
             "discoverable": preferences.is_discoverable and not account.is_private,
             "indexable": not account.is_private,
+            "attribution_domains": [],
         },
         "role": _role_entity(account),
     }
 
 
+def default_visibility(account: Account) -> str:
+    """Return the visibility of new posts unless their writer chooses another."""
+    return "private" if account.is_private else VISIBILITY_BY_DEFAULT[account.preferences.audience]
+
+
 def profile_entity(account: Json) -> Json:
     """Return the entity Profile of `credential_account_entity`: the texts as they were typed."""
     source = account["source"]
-    own = {name: source[name] for name in ("note", "fields", "hide_collections", "discoverable", "indexable")}
+    own_fields = "note", "fields", "hide_collections", "discoverable", "indexable", "attribution_domains"
+    own = {name: source[name] for name in own_fields}
     same = ("id", "display_name", "avatar", "avatar_static", "avatar_description", "header", "header_static",
             "header_description", "locked", "bot")  # fmt: skip
     shown = dict.fromkeys(("show_media", "show_media_replies", "show_featured"), True)
-    return {name: account[name] for name in same} | own | shown | {"attribution_domains": []}
+    return {name: account[name] for name in same} | own | shown
 
 
 def format_date(ms: int) -> str:

@@ -14,6 +14,7 @@ from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
 from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, UPLOAD_MAX_PIXELS, UPLOAD_TYPES
 from timelines.pages.presenters import Json
 from timelines.pins.repository import PINS_CAP
+from timelines.profiles.featured import FEATURED_HASHTAGS_CAP
 from timelines.publishing.polls import MAX_DURATION_S, MIN_DURATION_S, OPTION_MAX_LENGTH
 from timelines.text.paragraphs import paragraphs_html
 
@@ -60,8 +61,8 @@ def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Jso
             "urls": {"streaming": site.socket_url, "status": None, "about": f"{site.url}/about/",
                      "privacy_policy": f"{site.url}/privacy/", "terms_of_service": f"{site.url}/terms/"},
             "vapid": {"public_key": vapid_key},
-            "accounts": {"max_featured_tags": 0, "max_pinned_statuses": PINS_CAP, "max_profile_fields": 1,
-                         "profile_field_name_limit": 0, "profile_field_value_limit": 300},
+            "accounts": {"max_featured_tags": FEATURED_HASHTAGS_CAP, "max_pinned_statuses": PINS_CAP,
+                         "max_profile_fields": 1, "profile_field_name_limit": 0, "profile_field_value_limit": 300},
             **_configuration(site),
             "translation": {"enabled": False},
             "timelines_access": {
@@ -91,7 +92,7 @@ def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
         "approval_required": site.settings.joining == "approval",
         "invites_enabled": site.settings.members_invite,
         "configuration": {
-            "accounts": {"max_featured_tags": 0, "max_followed_tags": FOLLOWED_HASHTAGS_CAP},
+            "accounts": {"max_featured_tags": FEATURED_HASHTAGS_CAP, "max_followed_tags": FOLLOWED_HASHTAGS_CAP},
             **_configuration(site),
         },
         "contact_account": None,
@@ -100,7 +101,8 @@ def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
 
 def rule_entities(settings: SiteSettings) -> list[Json]:
     """Return the rules; the id of a rule is its number, as reports name it."""
-    return [{"id": str(number), "text": text, "hint": ""} for number, text in enumerate(settings.rules, 1)]
+    rules = enumerate(settings.rules, 1)
+    return [{"id": str(number), "text": text, "hint": "", "translations": {}} for number, text in rules]
 
 
 def announcement_entity(announcement: Announcement, is_dismissed: bool) -> Json:
