@@ -41,11 +41,11 @@ def endpoint(
     return mark
 
 
-def constant(data: object, *scopes: str | None, needs_account: bool = False) -> AsyncView[[]]:
+def constant(data: object, *scopes: str | None, needs_account: bool = False) -> AsyncView[...]:
     """Return an endpoint that always returns `data`, for what the site does not have."""
 
     @endpoint(*scopes, needs_account=needs_account)
-    async def view(request: SiteRequest) -> object:
+    async def view(request: SiteRequest, **arguments: object) -> object:
         return data
 
     return view

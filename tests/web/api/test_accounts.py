@@ -171,6 +171,12 @@ async def test_a_post_has_what_its_writer_prefers_unless_it_says_otherwise(open_
     assert locked["source"]["privacy"] == "private"
 
 
+async def test_an_account_has_no_identity_proofs(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    proofs = await alice.get(f"{ACCOUNTS}/{await own_id(alice)}/identity_proofs")
+    assert (proofs.status_code, proofs.json()) == (200, [])
+
+
 async def test_familiar_followers_are_followed_by_the_viewer(open_api: OpenApi) -> None:
     alice, bob, carol = await open_api("alice"), await open_api("bob"), await open_api("carol")
     bob_id, carol_id = await own_id(bob), await own_id(carol)
