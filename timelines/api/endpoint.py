@@ -45,7 +45,7 @@ def constant(data: object, *scopes: str | None, needs_account: bool = False) -> 
     """Return an endpoint that always returns `data`, for what the site does not have."""
 
     @endpoint(*scopes, needs_account=needs_account)
-    async def view(request: SiteRequest, **arguments: object) -> object:
+    async def view(request: SiteRequest, /, **arguments: object) -> object:
         return data
 
     return view
