@@ -193,18 +193,18 @@ class AccountRepository:
 
     def read_preferences(self, account_id: AccountId) -> Read[Preferences]:
         """Return the read of the preferences. An absent account has the defaults."""
-        command = ("HGET", keys.account(account_id), "preferences")
-        return Read([command], lambda replies: decode_preferences(replies[0] or ""))
+        return Read([read_preferences_command(account_id)], lambda replies: decode_preferences(replies[0] or ""))
 
     def read_undiscoverable(self, account_ids: Iterable[AccountId]) -> Read[set[AccountId]]:
         """Return the read of those accounts that chose not to be suggested or found."""
         ids = list(account_ids)
 
         def parse(replies: Sequence[Reply]) -> set[AccountId]:
-            preferences = (decode_preferences(reply or "") for reply in replies)
-            return {id for id, chosen in zip(ids, preferences, strict=True) if not chosen.is_discoverable}
+            pairs = zip(ids, replies, strict=True)
+            return {id for id, reply in pairs if reply and not decode_preferences(reply).is_discoverable}
 
-        commands = [("HGET", keys.account(id), "preferences") for id in ids]
+        wire = b"".join(map(encode_preferences_command, ids))
+        commands = EncodedPipeline(wire, len(ids), lambda: list(map(read_preferences_command, ids)))
         return Read(commands, parse, wrong_type_reply=None)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
@@ -379,6 +379,14 @@ def read_author_command(account_id: AccountId) -> PreparedCommand:
 
 
 encode_author_command = encoded_cache(read_author_command)
+
+
+@lru_cache(maxsize=20_000)
+def read_preferences_command(account_id: AccountId) -> PreparedCommand:
+    return prepare_command("HGET", keys.account(account_id), "preferences")
+
+
+encode_preferences_command = encoded_cache(read_preferences_command)
 
 
 @lru_cache(maxsize=20_000)
