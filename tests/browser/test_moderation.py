@@ -46,31 +46,70 @@ def sees(page: BrowserPage, text: str, *paths: str) -> list[bool]:
     return seen
 
 
+def make_staff(site: QuickstartSite, *people: HttpVisitor) -> None:
+    with site.redis() as client:
+        for each in people:
+            client.hset(f"accounts:{{{each.get(f'/@{each.handle}/')['account']['id']}}}:account", "staff", "1")
+
+
+def reads(person: HttpVisitor, profile: str) -> bool:
+    """Return whether the JSON of the profile contains the first post of the newcomer."""
+    answer = person.http.get(profile, headers={"Accept": "application/json"})
+    return answer.status_code == 200 and "nasty first words" in answer.text
+
+
+def report(reporter: BrowserPage, post_id: str) -> None:
+    reporter.go_to(f"/reports/new/?post={post_id}")
+    reporter.page.locator("main [name=category][value=spam]").check()
+    with reporter.page.expect_navigation():
+        reporter.page.locator("main form button[type=submit]").last.click()
+
+
+def open_decisions(own: BrowserPage) -> None:
+    own.go_to("/")
+    own.page.get_by_role("link", name="Read the decision").click()
+
+
+def appeal(own: BrowserPage, decision: str) -> None:
+    article = own.page.locator("article", has_text=decision)
+    article.locator("summary").click()
+    article.get_by_label("Why is this decision wrong?").fill(APPEAL)
+    press(own, "Send the appeal")
+    expect(own.page.locator("main")).to_contain_text("Staff has not answered yet.")
+
+
+def refuse_appeal(staff: BrowserPage, answer: str) -> None:
+    staff.go_to("/ops/appeals/")
+    item = staff.page.locator(".letters > li", has_text=APPEAL)
+    item.get_by_label("Your answer").fill(answer)
+    with staff.page.expect_navigation():
+        item.get_by_role("button", name="Refuse the appeal").click()
+
+
+def log_in_suspended(own: BrowserPage, handle: str, text: str) -> None:
+    """Log in. The page shows the decision with its text."""
+    own.go_to("/accounts/login/")
+    own.page.locator("main [name=username]").fill(handle)
+    own.page.locator("main [name=password]").fill(PASSWORD)
+    press(own, "Log in")
+    expect(own.page.locator("h1")).to_have_text("Your account is suspended")
+    expect(own.page.locator("main")).to_contain_text(text)
+
+
 def test_an_abusive_newcomer_is_limited_warned_and_suspended_and_appeals(
     site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     newcomer, abused, follower, staff, judge = (visitor() for _ in range(5))
     account_id = newcomer.get(f"/@{newcomer.handle}/")["account"]["id"]
-    for each in (staff, judge):
-        with site.redis() as client:
-            client.hset(f"accounts:{{{each.get(f'/@{each.handle}/')['account']['id']}}}:account", "staff", "1")
+    make_staff(site, staff, judge)
     follower.follows(newcomer.handle)
     post = newcomer.publishes("nasty first words")
     pages = {"abused": reader(abused), "follower": reader(follower), "visitor": reader()}
     profile, search = f"/@{newcomer.handle}/", "/search/?q=nasty"
     for page in pages.values():
         page.wait_for(lambda page=page: all(sees(page, "nasty first words", profile, "/public/", search)))
-
-    def api_sees(person: HttpVisitor | None) -> bool:
-        http = (person or visitor()).http
-        answer = http.get(profile, headers={"Accept": "application/json"})
-        return answer.status_code == 200 and "nasty first words" in answer.text
-
     boss, own = reader(staff), reader(newcomer)
-    pages["abused"].go_to(f"/reports/new/?post={post['id']}")
-    pages["abused"].page.locator("main [name=category][value=spam]").check()
-    with pages["abused"].page.expect_navigation():
-        pages["abused"].page.locator("main form button[type=submit]").last.click()
+    report(pages["abused"], post["id"])
     pages["abused"].go_to_live("/public/")
     pages["follower"].go_to_live("/")
     decide(boss, account_id, "Account limited", "You insult people. Only followers see you.", is_reported=True)
@@ -78,31 +117,19 @@ def test_an_abusive_newcomer_is_limited_warned_and_suspended_and_appeals(
     pages["abused"].go_to_live("/public/")
     newcomer.publishes("nasty second words")
     expect(pages["follower"].pill).to_be_visible()  # the live message has arrived
-    friendly = visitor()
-    friendly.publishes("friendly words")
+    visitor().publishes("friendly words")
     expect(pages["abused"].pill).to_contain_text("1 new post")
     for name in ("abused", "visitor"):
         assert sees(pages[name], "nasty", profile, "/public/", search) == [False] * 3
     assert sees(pages["follower"], "nasty second words", "/", profile) == [True, True]
-    assert (api_sees(abused), api_sees(None), api_sees(follower)) == (False, False, True)
+    assert [reads(each, profile) for each in (abused, visitor(), follower)] == [False, False, True]
 
     decide(boss, account_id, "Warning", "Please read the rules again.")
-    own.go_to("/")
-    own.page.get_by_role("link", name="Read the decision").click()
+    open_decisions(own)
     expect(own.page.locator("article h2")).to_have_text(["Warning", "Account limited"])
     assert staff.handle not in own.page.content()
-    limited = own.page.locator("article", has_text="Account limited")
-    limited.locator("summary").click()
-    limited.get_by_label("Why is this decision wrong?").fill(APPEAL)
-    press(own, "Send the appeal")
-    expect(own.page.locator("main")).to_contain_text("Staff has not answered yet.")
-
-    colleague = reader(judge)
-    colleague.go_to("/ops/appeals/")
-    appeal = colleague.page.locator(".letters > li", has_text=APPEAL)
-    appeal.get_by_label("Your answer").fill("It was no joke for others.")
-    with colleague.page.expect_navigation():
-        appeal.get_by_role("button", name="Refuse the appeal").click()
+    appeal(own, "Account limited")
+    refuse_appeal(reader(judge), "It was no joke for others.")
     own.go_to("/accounts/sanctions/")
     expect(own.page.locator("main")).to_contain_text("It was no joke for others.")
 
@@ -110,12 +137,7 @@ def test_an_abusive_newcomer_is_limited_warned_and_suspended_and_appeals(
     decide(boss, account_id, "Account suspended", "You went on. Your account is suspended.")
     for page in pages.values():
         assert sees(page, "nasty", "/", "/public/", search, profile) == [False] * 4
-    assert not api_sees(follower)
-    own.go_to("/accounts/login/")
-    own.page.locator("main [name=username]").fill(newcomer.handle)
-    own.page.locator("main [name=password]").fill(PASSWORD)
-    press(own, "Log in")
-    expect(own.page.locator("h1")).to_have_text("Your account is suspended")
-    expect(own.page.locator("main")).to_contain_text("You went on. Your account is suspended.")
+    assert not reads(follower, profile)
+    log_in_suspended(own, newcomer.handle, "You went on. Your account is suspended.")
     boss.go_to("/ops/trail/?target=" + newcomer.handle)
     expect(boss.page.locator("tbody tr")).to_have_count(4)

@@ -3,6 +3,8 @@
 A worker completes the rest.
 """
 
+from collections.abc import AsyncIterator, Awaitable, Callable
+
 import pytest
 
 from socialsite.admin.audit_log import Actor, AuditLog
@@ -11,7 +13,7 @@ from socialsite.container import Services
 from tests.support.dying_process import dying_processes, run_and_die
 from tests.support.fault_proxy import FaultProxy
 from tests.support.redis_server import RedisServer
-from tests.support.world import World
+from tests.support.world import Person, World
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
@@ -38,53 +40,63 @@ async def complete_due(services: Services) -> None:
     await SanctionService(services).complete_due()
 
 
-async def test_a_stored_suspension_is_completed_and_told_once_if_its_process_is_killed_at_any_step(
-    world: World, services: Services, redis_server: RedisServer
-) -> None:
-    sam = await world.person("sam")
-    await services.staff.set_role(sam.id, "moderator")
-    sanctions, killed, stored = SanctionService(services), 0, 0
-    with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, SUSPEND) as (stdin, stdout):
+@pytest.fixture
+async def sam(world: World, services: Services) -> Actor:
+    moderator = await world.person("sam")
+    await services.staff.set_role(moderator.id, "moderator")
+    return Actor(moderator.id, "abad1dea")
+
+
+async def kill_each(
+    world: World, redis_server: RedisServer, act: str, prepare: Callable[[Person], Awaitable[str]]
+) -> AsyncIterator[tuple[Person, bool]]:
+    """Perform `act` with the line of `prepare` for one person after the other, and kill it one reply later each time.
+
+    Yields the person, and whether the process was killed, after a worker has completed the request.
+    """
+    with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, act) as (stdin, stdout):
         for replies in range(MAX_REPLIES):
             person = await world.person(f"person{replies}")
-            await services.repositories.mails.change(person.id, address=f"p{replies}@example.org", language="en")
-            was_killed = await run_and_die(proxy, stdin, stdout, f"{sam.id} {person.id}".encode(), replies)
-            killed += was_killed
-            await complete_due(services)
-            rows = await sanctions.list_all(person.id)
-            stored += len(rows)
-            account = await services.accounts.get(person.id)
-            assert account.is_active == (not rows)
-            assert all(row.is_complete for row in rows)
-            assert [mail.kind for mail in await services.mail.list_mails(person.id)] == ["sanction"] * len(rows)
-            logged = [e for e in (await AuditLog(services.store).search(100))[0] if e.target == f"account:{person.id}"]
-            assert len(logged) >= len(rows)  # the audit log is written first
-            assert await services.repositories.sanctions.find_due(1 << 53, 10) == []
+            line = await prepare(person)
+            was_killed = await run_and_die(proxy, stdin, stdout, line.encode(), replies)
+            await complete_due(world.services)
+            assert await world.services.repositories.sanctions.find_due(1 << 53, 10) == []
+            yield person, was_killed
             if not was_killed:
-                break
+                return
+
+
+async def test_a_stored_suspension_is_completed_and_told_once_if_its_process_is_killed_at_any_step(
+    world: World, services: Services, redis_server: RedisServer, sam: Actor
+) -> None:
+    async def prepare(person: Person) -> str:
+        await services.repositories.mails.change(person.id, address=f"p{person.id}@example.org", language="en")
+        return f"{sam.account_id} {person.id}"
+
+    killed = stored = 0
+    async for person, was_killed in kill_each(world, redis_server, SUSPEND, prepare):
+        rows = await SanctionService(services).list_all(person.id)
+        killed, stored = killed + was_killed, stored + len(rows)
+        assert (await services.accounts.get(person.id)).is_active == (not rows)
+        assert all(row.is_complete for row in rows)
+        assert [mail.kind for mail in await services.mail.list_mails(person.id)] == ["sanction"] * len(rows)
+        logged = [e for e in (await AuditLog(services.store).search(100))[0] if e.target == f"account:{person.id}"]
+        assert len(logged) >= len(rows)  # the audit log is written first
     assert 8 < killed < MAX_REPLIES
     assert stored > 5
 
 
 async def test_an_appeal_and_its_entry_in_the_queue_are_both_stored_or_neither_if_its_process_is_killed(
-    world: World, services: Services, redis_server: RedisServer
+    world: World, services: Services, redis_server: RedisServer, sam: Actor
 ) -> None:
-    sam = await world.person("sam")
-    await services.staff.set_role(sam.id, "moderator")
-    sanctions, killed, stored = SanctionService(services), 0, 0
-    with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, APPEAL) as (stdin, stdout):
-        for replies in range(MAX_REPLIES):
-            person = await world.person(f"person{replies}")
-            made = await sanctions.apply(Actor(sam.id, "abad1dea"), person.id, "warning", "Please be kind.")
-            was_killed = await run_and_die(proxy, stdin, stdout, f"{person.id} {made.id}".encode(), replies)
-            killed += was_killed
-            await complete_due(services)
-            (row,) = await sanctions.list_all(person.id)
-            stored += row.is_appeal_open
-            is_listed = await services.repositories.sanctions.is_listed_appeal(person.id, made.id)
-            assert is_listed == row.is_appeal_open
-            assert await services.repositories.sanctions.find_due(1 << 53, 10) == []
-            if not was_killed:
-                break
+    async def prepare(person: Person) -> str:
+        made = await SanctionService(services).apply(sam, person.id, "warning", "Please be kind.")
+        return f"{person.id} {made.id}"
+
+    killed = stored = 0
+    async for person, was_killed in kill_each(world, redis_server, APPEAL, prepare):
+        (row,) = await SanctionService(services).list_all(person.id)
+        killed, stored = killed + was_killed, stored + row.is_appeal_open
+        assert await services.repositories.sanctions.is_listed_appeal(person.id, row.id) == row.is_appeal_open
     assert 2 < killed < MAX_REPLIES
     assert stored > 1

@@ -1,14 +1,12 @@
-"""Sanctions on every topology: what each does, its undo, appeals, and what a crash between two steps leaves."""
+"""Sanctions on every topology: what each does, its undo, and what a crash between two steps leaves."""
 
 import asyncio
 from collections.abc import Collection
 
 import pytest
 
-from accounts.errors import AccountNotFound, AppealNotPossible, FieldErrors, SanctionNotFound, SanctionsCapReached
-from accounts.roles import Role
+from accounts.errors import AccountNotFound, FieldErrors, SanctionsCapReached
 from accounts.sanctions.sanction import (
-    APPEAL_TIME_MS,
     COMPLETION_DELAY_MS,
     HOUR_MS,
     Appeal,
@@ -17,10 +15,8 @@ from accounts.sanctions.sanction import (
     SanctionId,
     SanctionKind,
 )
-from socialsite.admin.audit_log import Actor, AuditLog
+from socialsite.admin.audit_log import Actor
 from socialsite.admin.errors import (
-    AppealDecided,
-    AppealOfOwnDecision,
     CannotModerateSelf,
     CannotModerateStaff,
     CannotUndo,
@@ -34,37 +30,11 @@ from socialsite.ids import AccountId
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from tests.support.nodes import SerialNode, SingleNodeTopology
+from tests.support.staff import staff_actions, staff_member
 from tests.support.world import Person, World
 from timelines.posts.post import PostDetails
 
 ACCOUNT_PAGE_TRIPS = 14
-APPEAL = "I think that this decision is wrong."
-
-
-@pytest.fixture
-async def bob(world: World) -> Person:
-    return await world.person("bob")
-
-
-@pytest.fixture
-async def sam(services: Services, world: World) -> Actor:
-    return await _staff(services, world, "sam", "moderator")
-
-
-async def _staff(services: Services, world: World, handle: str, role: Role) -> Actor:
-    person = await world.person(handle)
-    await services.staff.set_role(person.id, role)
-    return Actor(person.id, "abad1dea")
-
-
-@pytest.fixture
-def sanctions(services: Services) -> SanctionService:
-    return SanctionService(services)
-
-
-async def _actions(services: Services) -> list[tuple[str, str]]:
-    entries = (await AuditLog(services.store).search(100))[0]
-    return [(entry.action, entry.detail) for entry in reversed(entries)]
 
 
 async def test_a_warning_is_news_until_the_person_has_opened_it(
@@ -83,7 +53,7 @@ async def test_a_warning_is_news_until_the_person_has_opened_it(
     )
     assert not (await services.accounts.get(bob.id)).has_sanctions
     assert [each.kind for each in await sanctions.list_all(bob.id)] == ["warning", "note"]
-    assert (await _actions(services))[-1] == ("warning", f"sanction:{warning.id}")
+    assert (await staff_actions(services))[-1] == ("warning", f"sanction:{warning.id}")
 
 
 async def test_chosen_posts_are_deleted_and_their_beginnings_are_kept(
@@ -148,8 +118,8 @@ async def test_staff_cannot_act_on_its_own_account(sanctions: SanctionService, s
 async def test_staff_acts_on_staff_of_a_lower_role_only(
     services: Services, sanctions: SanctionService, world: World, sam: Actor
 ) -> None:
-    ada = await _staff(services, world, "ada", "admin")
-    for target in (ada, await _staff(services, world, "mia", "moderator")):
+    ada = await staff_member(services, world, "ada", "admin")
+    for target in (ada, await staff_member(services, world, "mia", "moderator")):
         with pytest.raises(CannotModerateStaff):
             await sanctions.apply(sam, AccountId(target.account_id), "warning", "No.")
     assert await sanctions.apply(ada, AccountId(sam.account_id), "warning", "Please be kind.")
@@ -177,18 +147,6 @@ async def test_limits_marks_and_silences_last_until_the_last_of_them_is_undone(
     ]  # fmt: skip
 
 
-async def test_an_appeal_is_not_decided_by_who_acted_unless_nobody_else_could(
-    services: Services, sanctions: SanctionService, world: World, sam: Actor, bob: Person
-) -> None:
-    made = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
-    await services.sanctions.appeal(bob.id, made.id, APPEAL)
-    mia = await _staff(services, world, "mia", "moderator")
-    with pytest.raises(AppealOfOwnDecision):
-        await sanctions.decide_appeal(sam, bob.id, made.id, accept=False, answer="It is right.")
-    await services.staff.set_role(AccountId(mia.account_id), "")
-    await sanctions.decide_appeal(sam, bob.id, made.id, accept=False, answer="It is right.")
-
-
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [("warning", {"text": "  "}), ("warning", {"text": "x" * 2_001}), ("silence", {"text": "Hush."})],
@@ -199,75 +157,6 @@ async def test_a_sanction_without_a_text_or_a_time_is_refused(
     with pytest.raises(FieldErrors):
         await sanctions.apply(sam, bob.id, kind, **fields)  # type: ignore[arg-type]
     assert await sanctions.list_all(bob.id) == []
-
-
-async def test_a_person_appeals_once_within_thirty_days(
-    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
-) -> None:
-    note = await sanctions.apply(sam, bob.id, "note", "Secret.")
-    made = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
-    with pytest.raises(SanctionNotFound):
-        await services.sanctions.appeal(bob.id, note.id, APPEAL)
-    with pytest.raises(FieldErrors):
-        await services.sanctions.appeal(bob.id, made.id, "No.")
-    await services.sanctions.appeal(bob.id, made.id, APPEAL)
-    await services.sanctions.appeal(bob.id, made.id, APPEAL)  # sent twice
-    with pytest.raises(AppealNotPossible):
-        await services.sanctions.appeal(bob.id, made.id, "And another thing: it is wrong.")
-    old = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
-    assert old.is_appealable(old.created_ms + APPEAL_TIME_MS - 1)
-    assert not old.is_appealable(old.created_ms + APPEAL_TIME_MS)
-    (listed,), cursor = await sanctions.list_appeals(0, 10)
-    assert (listed.id, cursor) == (made.id, None)
-
-
-async def test_an_accepted_appeal_undoes_the_sanction_and_a_refused_one_does_not(
-    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
-) -> None:
-    made = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
-    await services.sanctions.appeal(bob.id, made.id, APPEAL)
-    refused = await sanctions.decide_appeal(sam, bob.id, made.id, accept=False, answer="It is right.")
-    assert refused.appeal is not None
-    assert (refused.appeal.answer, refused.undo_ms) == ("It is right.", 0)
-    with pytest.raises(AppealDecided):
-        await sanctions.decide_appeal(sam, bob.id, made.id, accept=True, answer="It is wrong.")
-    again = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
-    await sanctions.undo(sam, bob.id, made.id)
-    await services.sanctions.appeal(bob.id, again.id, APPEAL)
-    accepted = await sanctions.decide_appeal(sam, bob.id, again.id, accept=True, answer="Sorry.")
-    assert accepted.undone_ms
-    assert (await services.accounts.get(bob.id)).is_active
-    assert await sanctions.list_appeals(0, 10) == ([], None)
-    assert [action for action, _ in await _actions(services)] == [
-        "suspend", "appeal_refused", "suspend", "undo", "appeal_accepted",
-    ]  # fmt: skip
-
-
-async def test_an_appeal_of_a_deletion_of_posts_can_be_accepted_though_the_posts_are_gone(
-    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
-) -> None:
-    post = await bob.publishes("words")
-    made = await sanctions.apply(sam, bob.id, "delete_posts", "Deleted.", post_ids=[post.id])
-    await services.sanctions.appeal(bob.id, made.id, APPEAL)
-    accepted = await sanctions.decide_appeal(sam, bob.id, made.id, accept=True, answer="Sorry.")
-    assert accepted.appeal is not None
-    assert (accepted.appeal.is_accepted, accepted.undo_ms) == (True, 0)
-
-
-async def test_two_staff_members_who_decide_at_once_decide_once(
-    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
-) -> None:
-    made = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
-    await services.sanctions.appeal(bob.id, made.id, APPEAL)
-    decisions = [
-        sanctions.decide_appeal(sam, bob.id, made.id, accept=accept, answer=f"{accept}") for accept in (True, False)
-    ]
-    outcomes = await asyncio.gather(*decisions, return_exceptions=True)
-    (error,) = [each for each in outcomes if isinstance(each, Exception)]
-    (decided,) = [each for each in outcomes if isinstance(each, Sanction)]
-    assert isinstance(error, AppealDecided)
-    assert decided.appeal is not None
-    assert (await services.accounts.get(bob.id)).is_active == decided.appeal.is_accepted
 
 
 async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_stored(
@@ -287,34 +176,6 @@ async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_st
     (completed,) = await sanctions.list_all(bob.id)
     assert completed.is_complete
     assert await repository.find_due(now_ms + COMPLETION_DELAY_MS, 10) == []
-
-
-async def test_an_appeal_whose_request_ended_after_it_was_stored_reaches_the_queue_of_staff(
-    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
-) -> None:
-    made, repository = await sanctions.apply(sam, bob.id, "warning", "Please be kind."), services.repositories.sanctions
-    await services.sanctions.appeal(bob.id, made.id, APPEAL)
-    await repository.close_appeal(bob.id, made.id)
-    await repository.schedule(bob.id, made.id, services.clock.now_ms() - 1)
-    await sanctions.complete_due()
-    assert [each.id for each in (await sanctions.list_appeals(0, 10))[0]] == [made.id]
-
-
-async def test_no_entry_without_an_open_appeal_stays_in_the_queue_of_staff(
-    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
-) -> None:
-    repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
-    without = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
-    decided = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
-    await repository.open_appeal(bob.id, without.id, now_ms)
-    await services.sanctions.appeal(bob.id, decided.id, APPEAL)
-    await sanctions.decide_appeal(sam, bob.id, decided.id, accept=False, answer="It is right.")
-    await services.sanctions.appeal(bob.id, decided.id, APPEAL)  # the form is sent again
-    assert await repository.list_appeals(0, 10) == [(bob.id, without.id)]
-    await repository.open_appeal(bob.id, decided.id, now_ms)  # as an earlier release did it
-    assert await sanctions.list_appeals(0, 10) == ([], None)
-    await sanctions.complete_due()
-    assert await repository.list_appeals(0, 10) == []
 
 
 async def test_a_form_that_is_sent_twice_makes_one_sanction(

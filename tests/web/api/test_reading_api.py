@@ -108,7 +108,7 @@ async def test_a_list_takes_accounts_that_are_followed(site, world, open_api: Op
 async def test_a_filter_has_keywords_contexts_and_an_end(site, world, open_api: OpenApi) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    api, other = await open_api("alice"), await open_api("bob")
+    api = await open_api("alice")
     made = await api.post(
         "/api/v2/filters",
         title="Noise",
@@ -129,8 +129,20 @@ async def test_a_filter_has_keywords_contexts_and_an_end(site, world, open_api: 
     (result,) = status["filtered"]
     assert (result["filter"]["id"], result["keyword_matches"]) == (stored["id"], ["egg"])
     (status,) = (await api.get("/api/v1/timelines/public")).json()
-    assert status["id"] == str(post.id)
-    assert status["filtered"] == []
+    assert (status["id"], status["filtered"]) == (str(post.id), [])
+
+
+async def test_a_filter_is_edited_by_its_owner_only(site, world, open_api: OpenApi) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    await bob.publishes("many eggs")
+    await world.deliver_all()
+    api, other = await open_api("alice"), await open_api("bob")
+    keywords = [{"keyword": "spam", "whole_word": True}, {"keyword": "egg", "whole_word": False}]
+    made = await api.post(
+        "/api/v2/filters", title="Noise", context=["home"], expires_in=3600, keywords_attributes=keywords
+    )
+    stored = made.json()
     url = f"/api/v2/filters/{stored['id']}"
     edited = await api.http.put(
         url,

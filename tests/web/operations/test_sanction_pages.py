@@ -38,6 +38,15 @@ async def _act(sam: HttpBrowser, account_id: int, kind: str, **fields: object) -
     return str(answer.json()["decision"]["id"])
 
 
+async def _seen_by(*browsers: HttpBrowser) -> list[tuple[bool, bool]]:
+    """Return whether each sees the post on the profile, and on the public timeline."""
+    seen = []
+    for each in browsers:
+        profile, public = (await each.get("/@newcomer/")).text, (await each.get("/public/")).text
+        seen.append(("you are all fools" in profile, "you are all fools" in public))
+    return seen
+
+
 async def test_a_newcomer_is_limited_warned_and_suspended_and_reads_why(
     site: Services, sam: HttpBrowser, open_browser: OpenBrowser
 ) -> None:
@@ -49,19 +58,11 @@ async def test_a_newcomer_is_limited_warned_and_suspended_and_reads_why(
     assert (await follower.post_json("/@newcomer/follow/")).status_code == 200
     post = await newcomer.publish("you are all fools #fools")
 
-    async def seen_by(*browsers: HttpBrowser) -> list[tuple[bool, bool]]:
-        """Return whether each sees the post on the profile, and on the public timeline."""
-        seen = []
-        for each in browsers:
-            profile, public = (await each.get("/@newcomer/")).text, (await each.get("/public/")).text
-            seen.append(("you are all fools" in profile, "you are all fools" in public))
-        return seen
-
-    assert await seen_by(reader, stranger, follower, newcomer) == [(True, True)] * 4
+    assert await _seen_by(reader, stranger, follower, newcomer) == [(True, True)] * 4
     limit = await _act(sam, id, "limit")
     await _act(sam, id, "warning")
-    assert await seen_by(reader, stranger) == [(False, False)] * 2
-    assert [profile for profile, _ in await seen_by(follower, newcomer)] == [True, True]
+    assert await _seen_by(reader, stranger) == [(False, False)] * 2
+    assert [profile for profile, _ in await _seen_by(follower, newcomer)] == [True, True]
     notice = "decided something about your account"
     assert notice in (await newcomer.get("/")).text
     assert notice not in (await reader.get("/")).text
