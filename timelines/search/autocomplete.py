@@ -107,8 +107,10 @@ class AutocompleteService:
     async def _load_accounts(
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]
     ) -> tuple[dict[AccountId, Author], set[AccountId], Collection[int], ViewerRelations | None]:
-        """Return the accounts, the ids of those that chose not to be found and of those that the viewer follows, and
-        the viewer's relations to the accounts."""
+        """Return the accounts, and the viewer's relations to them.
+
+        Between them are the ids of accounts that chose not to be found, and of accounts that the viewer follows.
+        """
         reads = self.authors.read_authors(ids), self.authors.read_undiscoverable(ids)
         if viewer_id is None:
             authors, undiscoverable = await self.store.read(*reads)
