@@ -153,6 +153,15 @@ async def test_errors_that_apps_know_have_the_texts_of_mastodon(open_api: OpenAp
     assert both.json()["details"]["choices"][0]["description"] == "Choose one option only."
 
 
+async def test_a_scheduled_post_names_the_post_that_it_quotes(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    quoted = (await alice.post(STATUSES, status="first")).json()["id"]
+    fields = {"quoted_status_id": quoted, "quote_approval_policy": "nobody"}
+    scheduled = await alice.post(STATUSES, status="look", scheduled_at="2099-01-01T00:00:00Z", **fields)
+    assert scheduled.status_code == 200, scheduled.text
+    assert scheduled.json()["params"].items() >= fields.items()
+
+
 async def test_a_scheduled_post_can_be_moved_and_deleted(open_api: OpenApi, site: Services) -> None:
     alice, bob = await open_api("alice"), await open_api("bob")
     at = datetime.fromtimestamp(site.clock.now_ms() / 1000, UTC) + timedelta(hours=1)

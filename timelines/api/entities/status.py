@@ -132,7 +132,7 @@ def version_entity(post: Post, author: Author, site_url: str) -> Json:
 
 def scheduled_entity(draft: Draft, form: PostForm, media: list[Json]) -> Json:
     """Return a scheduled post as ScheduledStatus."""
-    poll, reply = form.poll, form.in_reply_to
+    poll, reply, quoted = form.poll, form.in_reply_to, form.details.quote_of
     return {
         "id": str(draft.id),
         "scheduled_at": format_iso_time(draft.scheduled_ms or 0),
@@ -145,6 +145,8 @@ def scheduled_entity(draft: Draft, form: PostForm, media: list[Json]) -> Json:
             "spoiler_text": form.details.spoiler_text or None,
             "visibility": None if form.audience is None else VISIBILITY_BY_AUDIENCE[form.audience],
             "in_reply_to_id": None if reply is None else str(reply),
+            "quoted_status_id": None if quoted is None else str(quoted),
+            "quote_approval_policy": form.details.quote_policy,
             "language": form.details.language,
             "application_id": None,
             "scheduled_at": None,
