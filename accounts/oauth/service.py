@@ -199,7 +199,7 @@ def _is_redirect_uri(uri: str) -> bool:
         _port = parts.port
     except ValueError:
         return False
-    if not uri.startswith(f"{parts.scheme}:") or not _SCHEME_PATTERN.fullmatch(parts.scheme):
+    if not uri.lower().startswith(f"{parts.scheme}:") or not _SCHEME_PATTERN.fullmatch(parts.scheme):
         return False
     if parts.scheme in ("http", "https"):
         return bool(parts.hostname) and "@" not in parts.netloc

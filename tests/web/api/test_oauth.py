@@ -144,11 +144,14 @@ async def test_a_refusal_goes_back_to_the_app(app: OAuthClient, alice: HttpBrows
     assert "code" not in result
 
 
-@pytest.mark.parametrize("uri", ["ivory://oauth", "icecubesapp://", "com.app:/callback", "app:/x?y=1"])
+@pytest.mark.parametrize(
+    "uri",
+    ["ivory://oauth", "icecubesapp://", "com.app:/callback", "app:/x?y=1", "com.tapbots.Ivory.10217:/request_token"],
+)
 async def test_a_scheme_of_an_app_gets_the_code(visitor: HttpBrowser, alice: HttpBrowser, uri: str) -> None:
     app = await OAuthClient.register(visitor.http, uri)
     page = await alice.get(f"/oauth/authorize?{urlencode(app.query())}")
-    assert f"form-action 'self' {uri.partition(':')[0]}:;" in page.headers["content-security-policy"]
+    assert f"form-action 'self' {uri.partition(':')[0].lower()}:;" in page.headers["content-security-policy"]
     returned = await app.authorize(alice)
     assert returned.headers["location"].startswith(uri + ("&" if "?" in uri else "?") + "code=")
     assert (await app.exchange(result_of(returned)["code"])).status_code == 200
