@@ -45,13 +45,13 @@ PAGES = {
 STATUS, ACCOUNT = "/api/v1/statuses/<id:post_id>", "/api/v1/accounts/<id:account_id>"
 ENDPOINTS = {
     ("POST", "/api/v1/statuses"),
-    ("PUT", STATUS),
-    ("PUT", f"{STATUS}/interaction_policy"),
+    *((method, STATUS) for method in ("PUT", "PATCH")),
+    *((method, f"{STATUS}/interaction_policy") for method in ("PUT", "PATCH")),
     *(("POST", f"{STATUS}/{name}") for name in ("reblog", "favourite", "pin")),
     ("POST", "/api/v1/polls/<id:post_id>/votes"),
     ("POST", "/api/v1/media"),
     ("POST", "/api/v2/media"),
-    ("PUT", "/api/v1/media/<id:media_id>"),
+    *((method, "/api/v1/media/<id:media_id>") for method in ("PUT", "PATCH")),
     *(("POST", f"{ACCOUNT}/{name}") for name in ("follow", "endorse", "pin")),
     ("POST", "/api/v1/tags/<str:tag>/follow"),
     ("POST", "/api/v1/reports"),
