@@ -4,15 +4,17 @@ The data comes from caches of the process, so that no page reads from the store 
 """
 
 from functools import lru_cache
+from html import escape
+from itertools import chain
 from urllib.parse import quote
 
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from socialsite.ids import AccountId
 from socialsite.site.service import SiteService
 from socialsite.web.page_cache import Placeholder
+from socialsite.web.patterns import mark, render_pattern
 from socialsite.web.requests import SiteRequest
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trend_views import cached_trends_panel
@@ -54,8 +56,23 @@ def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
 _quoted = lru_cache(maxsize=1_024)(quote)
 
 
-@lru_cache(maxsize=2_048)
+@lru_cache(maxsize=1_024)
 def _render(template: str, links: Links, path: str, language: str) -> SafeString:
-    """Render a part of the side panel. `language` is the active language, a part of the cache key."""
-    items = [{"url": url, "title": title} for url, title in links]
-    return render_to_string(template, {"links": items, "path": path})
+    """Render a part of the side panel. `language` is the active language, a part of the cache key.
+
+    Lists have different links for each reader, so a pattern is cached, too.
+    """
+    current = next((number for number, (url, _) in enumerate(links) if url == path), None)
+    pattern = _links_pattern(template, len(links), current, path if current is None else "", language)
+    names = (f"{name}{number}" for number in range(len(links)) for name in ("url", "title"))
+    return SafeString(pattern % dict(zip(names, map(escape, chain.from_iterable(links)), strict=True)))
+
+
+@lru_cache(maxsize=1_024)
+def _links_pattern(template: str, count: int, current: int | None, path: str, language: str) -> str:
+    """Return the pattern for `count` links. `language` is the active language, a part of the cache key.
+
+    `current` is the number of the link to this page. If there is none, `path` is one of TAB_PATHS or "".
+    """
+    links = [{"url": mark(f"url{number}"), "title": mark(f"title{number}")} for number in range(count)]
+    return render_pattern(template, {"links": links, "path": path if current is None else links[current]["url"]})

@@ -1,32 +1,37 @@
 """Renders posts and accounts as JSON and HTML (docs/reference/interface.md).
 
-The HTML of an entry is rendered once per language and cached, since it contains no viewer state, token or relative
-time. Variable parts have placeholders (comments in timelines/_post.html) and are filled in at each use. Ids are strings
-in JSON, because browsers read numbers as doubles and some clients read them as 32-bit integers.
+The HTML of an entry contains no token and no relative time. It fills a pattern (entry_pattern.py) with the values of
+the post, and is cached by all of them. Ids are strings in JSON, because browsers read numbers as doubles and some
+clients read them as 32-bit integers.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
+from html import escape
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.formats import date_format as format_date
+from django.utils.translation import get_language, gettext
 
 from accounts.domain import Author, picture_url
 from accounts.models import Account
+from socialsite.clock import DAY_MS
 from socialsite.web.page_cache import RenderedParts
 from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
+from timelines.pages.entry_pattern import EntryShape, entry_pattern
 from timelines.pages.page import HydratedPost, Quote, ViewerState
 from timelines.pages.pictures import attachment_json, attachment_url, is_sensitive, pictures_context
 from timelines.pages.polls import poll_html, poll_json
 from timelines.pages.quotes import render_quote
-from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts
-from timelines.previews.preview import LinkPreview, link_of
+from timelines.posts.post import NAME_BY_AUDIENCE, NO_DETAILS, Post, PostCounts, PostDetails
+from timelines.previews.preview import LinkPreview
+from timelines.templatetags.timelines_tags import avatar
 from timelines.text.linkify import linkify
 from timelines.visibility.rights import NO_EXPIRY_MS, requires_follow
 
@@ -34,14 +39,17 @@ Json = dict[str, Any]
 
 FRAGMENT_CACHE_SIZE = 8_192
 """The number of results that each cache keeps. A rendered entry takes a few kB."""
+PICTURES_CACHE_SIZE = 2_048
+MINUTES_PER_DAY = 1_440
+TIME_PLACEHOLDER = "\x00"
+"""The character for "H:i" in the format of a date. Every translation of the format has "H:i"."""
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
 DETAIL_NAMES = (
     "spoiler_text", "sensitive", "language", "media_attachments", "edited_at", "quote_approval_policy",
 )  # fmt: skip
 """The fields of `_details_json`, which the JSON of a boost takes from its original."""
-POLL_PLACEHOLDER, QUOTE_PLACEHOLDER, CARD_PLACEHOLDER = "<!--poll-->", "<!--quote-->", "<!--card-->"
-ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
+ENTRY_PLACEHOLDER = "<!--entry-->"
 POST_ID_PLACEHOLDER, HANDLE_PLACEHOLDER = "{post}", "{handle}"
 """The id of a post and the handle of its author in the cached menu. Handles have no characters that HTML escapes."""
 
@@ -220,30 +228,96 @@ def post_html(text: str) -> str:
 def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     """Return the HTML of one entry. If `language` is None, the active language is used."""
     language = language or get_language() or ""
-    displayed = entry.original
-    if displayed is None:
-        displayed = entry
-        before, url, after = _entry_html_around_actions(
-            entry.post, entry.author, entry.replied_author, None, None, language
-        )
-    else:
-        before, url, after = _entry_html_around_actions(
-            displayed.post, displayed.author, displayed.replied_author, entry.post, entry.author, language
-        )
-    actions = actions_html(displayed, url, language)
-    menu = _menu_html(displayed, language)
-    if displayed.poll is not None:
-        before = before.replace(POLL_PLACEHOLDER, poll_html(displayed, language))
-    if displayed.quote is not None:
-        before = before.replace(QUOTE_PLACEHOLDER, quote_html(displayed.quote, language))
-    if displayed.preview is not None:
-        before = before.replace(CARD_PLACEHOLDER, _card_html(displayed.preview))
-    html = f"{before}{actions}{menu}{after}"
+    shown = entry.shown
+    shape, values = _shape_and_values(shown, language)
+    if shown is not entry:
+        shape = shape._replace(is_boost=True)
+        values["entry_id"] = entry.post.id
+        values["booster_handle"] = entry.author.handle
+        values["booster_name"] = escape(entry.author.display_name or entry.author.handle)
+    html = entry_pattern(shape, language) % values
     return (
         html
         if entry.filter_phrase is None
         else _filtered_html(entry.filter_phrase, language).replace(ENTRY_PLACEHOLDER, html)
     )
+
+
+def _shape_and_values(entry: HydratedPost, language: str) -> tuple[EntryShape, dict[str, object]]:
+    """Return which parts an entry that is no boost has, and the HTML of its values."""
+    post, author, details = entry.post, entry.author, entry.post.details
+    url, created_ms = post_url(post.id, author), post.created_ms
+    values: dict[str, object] = {
+        "entry_id": post.id,
+        "original_id": post.id,
+        "url": url,
+        "handle": author.handle,
+        "name": escape(author.display_name or author.handle),
+        "avatar_html": avatar(author, is_link=True),
+        "created_iso": format_iso_time(created_ms),
+        "created_text": format_minute(created_ms, language),
+        "text_html": post_html(post.text).replace("<br>", "\n"),
+        "actions_html": actions_html(entry, url, language) + _menu_html(entry, language),
+    }
+    if post.in_reply_to is not None:
+        values["in_reply_to"] = post.in_reply_to
+        values["replied_handle"] = (entry.replied_author or author).handle
+    if details is not None:
+        values |= _detail_values(entry, details, language)
+    if entry.preview is not None:
+        values["card_html"] = _card_html(entry.preview)
+    return _shape_of(entry, details or NO_DETAILS), values
+
+
+def _detail_values(entry: HydratedPost, details: PostDetails, language: str) -> dict[str, object]:
+    """Return the HTML of the values that few posts have."""
+    edited_ms = details.edited_ms or 0
+    return {
+        "version": details.version,
+        "edited_iso": format_iso_time(edited_ms),
+        "edited_text": format_minute(edited_ms, language),
+        "warning": escape(details.spoiler_text),
+        "language": escape(details.language or ""),
+        "pictures_html": _pictures_html(entry.post, entry.author, language) if details.media else "",
+        "poll_html": poll_html(entry, language),
+        "quote_html": "" if entry.quote is None else quote_html(entry.quote, language),
+    }
+
+
+def _shape_of(entry: HydratedPost, details: PostDetails) -> EntryShape:
+    return EntryShape(
+        audience=NAME_BY_AUDIENCE[entry.post.audience],
+        is_reply=entry.post.in_reply_to is not None,
+        has_replied_author=entry.replied_author is not None,
+        is_long=not details.spoiler_text and entry.post.text.count("\n") > MAX_LINES_UNFOLDED,
+        is_edited=details.version > 0,
+        has_language=details.language is not None,
+        has_warning=bool(details.spoiler_text),
+        is_folded=details.is_folded,
+        has_pictures=bool(details.media),
+        has_card=entry.preview is not None,
+        has_poll=entry.poll is not None,
+        has_quote=details.quote_of is not None,
+    )
+
+
+def format_minute(ms: int, language: str) -> str:
+    """Format Unix milliseconds in the active language: 20 Nov 2026, 15:14."""
+    day, minute = divmod(ms // 60_000, MINUTES_PER_DAY)
+    return _format_day(day, language).replace(TIME_PLACEHOLDER, f"{minute // 60:02}:{minute % 60:02}")
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _format_day(day: int, language: str) -> str:
+    """Format a day with a placeholder for the time. `language` is the active language, a part of the cache key."""
+    date_format = gettext("j M Y, H:i").replace("H:i", TIME_PLACEHOLDER)
+    return format_date(datetime.fromtimestamp(day * DAY_MS // 1000, UTC), date_format)
+
+
+@lru_cache(maxsize=PICTURES_CACHE_SIZE)
+def _pictures_html(post: Post, author: Author, language: str) -> str:
+    """Return the pictures of a post. `language` is the active language, a part of the cache key."""
+    return render_to_string("timelines/_pictures.html", pictures_context(post, author))
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
@@ -275,49 +349,6 @@ def pinned_html(entries: Sequence[HydratedPost]) -> RenderedParts:
 def _list_item_bytes(entry: HydratedPost, language: str) -> bytes:
     """Return the encoded `<li>` item of an entry. The cache key contains the viewer's state and the counts."""
     return f"<li>{entry_html(entry, language)}</li>".encode()
-
-
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
-def _entry_html_around_actions(
-    post: Post,
-    author: Author,
-    replied_author: Author | None,
-    boost: Post | None,
-    booster: Author | None,
-    language: str,
-) -> tuple[str, str, str]:
-    """Return (HTML before the buttons, URL of the post, HTML after the buttons).
-
-    The cache key contains everything that the HTML shows. For example, a profile edit changes `author`.
-    """
-    url = post_url(post.id, author)
-    html = render_to_string(
-        "timelines/_post.html",
-        {
-            "entry_id": str(boost.id if boost else post.id),  # templates format numbers, which takes longer
-            "original_id": str(post.id),
-            "booster": booster,
-            "url": url,
-            "author": author,
-            "created_ms": post.created_ms,
-            "text_html": SafeString(post_html(post.text).replace("<br>", "\n")),
-            "in_reply_to": str(post.in_reply_to or ""),
-            "replied_author": replied_author,
-            "warning": post.extra.spoiler_text,
-            "is_folded": post.extra.is_folded,
-            "language": post.extra.language,
-            "is_long": not post.extra.spoiler_text and post.text.count("\n") > MAX_LINES_UNFOLDED,
-            "audience": NAME_BY_AUDIENCE[post.audience],
-            **(pictures_context(post, author) if post.extra.media else {}),
-            "has_poll": post.extra.poll is not None,
-            "has_quote": post.extra.quote_of is not None,
-            "has_card": link_of(post) is not None,
-            "version": post.extra.version,
-            "edited_ms": post.extra.edited_ms,
-        },
-    )
-    before, _, after = html.partition(ACTIONS_PLACEHOLDER)
-    return before, url, after
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)

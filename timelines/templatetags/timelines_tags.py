@@ -6,6 +6,7 @@ They are pure functions of their arguments: no request, no store. Words stay in 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 import regex
@@ -66,16 +67,11 @@ def avatar(account: Any, size: str = "", *, is_link: bool = False) -> SafeString
 
 @lru_cache(maxsize=AVATAR_CACHE_SIZE, typed=True)
 def _avatar(id: int, handle: str, name: str, url: str, size: str, is_link: bool) -> SafeString:
-    content = format_html(AVATAR_IMAGE, url) if url else initial(name)
-    return format_html(
-        '<{} class="avatar {}hue-{}"{} aria-hidden="true">{}</{}>',
-        "a" if is_link else "span",
-        f"avatar-{size} " if size else "",
-        hue(id),
-        format_html(' href="/@{}/" tabindex="-1"', handle) if is_link else "",
-        content,
-        "a" if is_link else "span",
-    )
+    tag = "a" if is_link else "span"
+    size_class = f"avatar-{size} " if size else ""
+    link = f' href="/@{escape(handle)}/" tabindex="-1"' if is_link else ""
+    content = AVATAR_IMAGE.format(escape(url)) if url else escape(initial(name))
+    return SafeString(f'<{tag} class="avatar {size_class}hue-{hue(id)}"{link} aria-hidden="true">{content}</{tag}>')
 
 
 @register.simple_tag

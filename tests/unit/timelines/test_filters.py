@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from timelines.errors import FilterInvalid
 from timelines.filters.service import normalize_phrase
 from timelines.text.tokenizer import normalize_spelling
-from timelines.visibility.filter import KeywordFilter, find_filter
+from timelines.visibility.filter import KeywordFilter, _spell, find_filter
 
 NOW = 1_000
 
@@ -84,6 +84,14 @@ def test_a_hiding_filter_takes_precedence_over_a_warning_filter() -> None:
     assert find_filter([hides, warns], "a cup of tea", NOW) is hides
     assert find_filter([warns, hides], "tea", NOW) is warns
     assert find_filter([], "tea", NOW) is None
+
+
+def test_the_words_of_a_text_are_marked_only_if_it_contains_the_phrase() -> None:
+    before = _spell.cache_info().misses
+    assert not found("green tea", "the words of this text are not marked")
+    assert _spell.cache_info().misses - before <= 2  # the text and the phrase
+    assert not found("green tea", "neither are the words of this text")
+    assert _spell.cache_info().misses - before <= 3
 
 
 WORDS = st.text(alphabet="abcäß茶 \n#@_", max_size=12)

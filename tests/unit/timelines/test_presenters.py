@@ -1,7 +1,11 @@
 """JSON and HTML of posts: clients depend on the JSON, and the HTML fills placeholders of cached fragments."""
 
+from datetime import UTC, datetime
+
 import pytest
-from django.utils.translation import override
+from django.conf import settings
+from django.utils.formats import date_format
+from django.utils.translation import gettext, override
 from msgspec.structs import replace
 
 from accounts.domain import Author
@@ -11,9 +15,10 @@ from timelines.graph.follow import FollowCounts
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.lists.list_page import list_json
+from timelines.pages.entry_pattern import entry_pattern
 from timelines.pages.page import HydratedPost, ViewerState
-from timelines.pages.presenters import entries_html, entry_html, post_json, profile_json
-from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
+from timelines.pages.presenters import entries_html, entry_html, format_minute, post_json, profile_json
+from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts, PostDetails
 
 AT_MS = 1_795_187_640_123
 POST_ID = PostId(id_at(AT_MS, 5))
@@ -75,6 +80,16 @@ def test_an_entry_has_the_attributes_that_clients_depend_on():
     assert 'datetime="2026-11-20T15:14:00.123Z"' in html
 
 
+@pytest.mark.parametrize("language", [language for language, _ in settings.LANGUAGES])
+def test_the_time_of_a_post_is_formatted_as_django_formats_it(language):
+    """The time is inserted into the formatted day, so every translation of the format has "H:i"."""
+    moment = datetime(2026, 11, 20, 7, 4, tzinfo=UTC)
+    with override(language):
+        assert "H:i" in gettext("j M Y, H:i")
+        expected = date_format(moment, gettext("j M Y, H:i"))
+        assert format_minute(int(moment.timestamp() * 1000) + 59_999, language) == expected
+
+
 def test_a_viewer_can_delete_only_own_posts():
     delete = f"/posts/{POST_ID}/delete/"
     assert delete in entry_html(entry(own=True))
@@ -113,6 +128,23 @@ def test_a_text_is_never_taken_for_a_placeholder(text):
     html = entry_html(entry(text, own=True, replies=3))
     assert text not in html
     assert html.count("/delete/") == entry_html(entry(own=True)).count("/delete/")
+
+
+@pytest.mark.parametrize("text", ["100% %(url)s %s", "\x00url\x00", "{post} {handle}"])
+def test_a_text_is_never_taken_for_a_value_of_the_pattern(text):
+    html = entry_html(entry(text, name=text))
+    assert f'<bdi class="name">{text}</bdi>' in html
+    assert f">{text}</div>" in html
+
+
+def test_posts_of_the_same_shape_share_a_pattern():
+    """To render the template for each post took most of the time of a page that shows posts of many authors."""
+    entry_html(entry("first", own=False))
+    misses = entry_pattern.cache_info().misses
+    for number in range(20):
+        entry_html(entry(f"text {number}", name=f"name {number}", replies=number, own=False))
+    assert entry_pattern.cache_info().misses == misses
+    assert 'lang="th"' in entry_html(replace(entry(), post=replace(entry().post, details=PostDetails(language="th"))))
 
 
 def test_a_name_is_escaped():
