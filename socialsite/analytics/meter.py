@@ -46,8 +46,12 @@ FLUSH_INTERVAL_S = 1.0
 MAX_PENDING = 20_000  # entries of each table in memory, and commands for an unavailable node
 COMMANDS_PER_WRITE = 200
 """Maximum commands in one pipeline. It takes about 1 ms, and other tasks can run after it."""
-MINUTE_MS = LAST_SEEN_INTERVAL_MS = 60_000
-"""An account's last-seen time is written at most once in each minute of the clock, not for each request."""
+MINUTE_MS = 60_000
+LAST_SEEN_INTERVAL_MS = 5 * MINUTE_MS
+"""An account's last-seen time is written at most once in each interval of the clock, not for each request.
+
+Each write takes four scripts until it is in the totals. Intervals end at midnight.
+"""
 
 K = TypeVar("K")
 log = logging.getLogger(__name__)
@@ -60,11 +64,11 @@ class Meter:
         self._store = store
         self._clock = clock
         self._events: dict[MetricEvent, int] = {}
-        # The key includes the minute, so that events before midnight count for their day if they are written after it.
+        # The keys include the time, so that events before midnight count for their day if they are written after it.
         self._distinct_accounts: dict[tuple[DistinctMetric, int], set[int]] = defaultdict(set)
         self._scores: dict[tuple[RankedMetric, int], dict[int, int]] = defaultdict(dict)
         self._changes: dict[Entity, Change] = {}
-        self._seen_minutes: dict[int, int] = {}  # account id -> minute
+        self._seen_since_ms: dict[int, int] = {}  # account id -> start of the interval
         self._pending_commands: list[Command] = []
         self._flush_task: asyncio.Task[None] | None = None
         self.dropped = 0
@@ -130,13 +134,13 @@ class Meter:
 
     def _mark_seen(self, account_id: int) -> None:
         now_ms = self._clock.now_ms()
-        minute = now_ms // LAST_SEEN_INTERVAL_MS
-        if self._seen_minutes.get(account_id) == minute:
+        since_ms = now_ms - now_ms % LAST_SEEN_INTERVAL_MS
+        if self._seen_since_ms.get(account_id) == since_ms:
             return
-        if len(self._seen_minutes) >= MAX_PENDING:
-            self._seen_minutes.clear()  # costs at most one extra write for each account
-        self._seen_minutes[account_id] = minute
-        self._distinct_accounts[ACTIVE_ACCOUNTS, minute].add(account_id)
+        if len(self._seen_since_ms) >= MAX_PENDING:
+            self._seen_since_ms.clear()  # costs at most one extra write for each account
+        self._seen_since_ms[account_id] = since_ms
+        self._distinct_accounts[ACTIVE_ACCOUNTS, since_ms].add(account_id)
         self._get_change(Entity("account", account_id)).set_value("seen", TimestampedValue(now_ms, str(now_ms)))
 
     def _get_change(self, entity: Entity) -> Change:
@@ -178,8 +182,8 @@ class Meter:
         scores, self._scores = self._scores, defaultdict(dict)
         changes, self._changes = self._changes, {}
         commands = count_commands(events)
-        for (distinct_metric, minute), account_ids in members.items():
-            commands += distinct_commands(distinct_metric, account_ids, minute * MINUTE_MS)
+        for (distinct_metric, since_ms), account_ids in members.items():
+            commands += distinct_commands(distinct_metric, account_ids, since_ms)
         for (ranked_metric, minute), account_scores in scores.items():
             commands += rank_commands(ranked_metric, account_scores, minute * MINUTE_MS)
         return commands + [add_command(entity, change, now_ms) for entity, change in changes.items()]
