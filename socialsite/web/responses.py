@@ -147,11 +147,12 @@ def redirect_to_next(request: SiteRequest, default: str) -> SeeOther:
 
 
 def redirect_with_next(request: SiteRequest, url: str) -> SeeOther:
-    """Redirect to a page that then redirects to this page, or after a POST to `next` or "/"."""
+    """Redirect to a page that then redirects to this page, or after a POST to `next`, the page of the form, or "/"."""
     back = request.get_full_path()
     if request.method not in SAFE_METHODS:
+        back = request.headers.get("Referer", "")
         with suppress(MalformedRequest):
-            back = get_form_data(request).get("next", "")
+            back = get_form_data(request).get("next") or back
         back = back if is_own_url(request, back) else "/"
     return SeeOther(f"{url}?{urlencode({'next': back})}")
 

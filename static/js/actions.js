@@ -35,7 +35,7 @@ async function follow(button) {
   if (counted) document.querySelector(".counts")?.replaceWith(document.importNode(counted, true));
 }
 
-/** Replace the suggestions after a follow, and insert the posts of the followed account into home if it is the page. */
+/** Replace the suggestions after a follow, and insert the account's posts into home. */
 async function refill(suggestions, button) {
   const { follow: handle } = button.dataset;
   const name = button.closest("li").querySelector(".name").textContent;

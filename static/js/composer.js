@@ -21,7 +21,7 @@ export function graphemes(text) {
 
 const freshKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
-/** The form to edit a post: its text is stored already, and the browser submits it. */
+/** An edited text is stored already. */
 const noDrafts = { read: () => "", write: () => {} };
 
 /** Drafts in localStorage, if it is allowed. */
@@ -30,7 +30,7 @@ const drafts = {
   write: (name, text) => attempt(() => (text ? localStorage.setItem(name, text) : localStorage.removeItem(name))),
 };
 
-/** Delete all drafts, also those of other accounts. */
+/** Of all accounts. */
 export function deleteDrafts() {
   attempt(() => Object.keys(localStorage).filter((name) => name.startsWith("draft:")).forEach((name) => localStorage.removeItem(name)));
 }
@@ -169,7 +169,7 @@ class Composer {
     if (message) this.text.setAttribute("aria-describedby", `${this.error.id} ${this.count.id}`);
   }
 
-  /** Take pasted and dropped files as pictures. Without this the browser would show a file instead of the page. */
+  /** Take pasted and dropped files as pictures. The browser would leave the page for a file. */
   #takeFiles(event) {
     const data = event.clipboardData ?? event.dataTransfer;
     if (!data.types.includes("Files") || data.types.includes("text/plain") || !this.form.querySelector("[data-add-pictures]")) return;
@@ -202,10 +202,9 @@ class Composer {
     await this.onServer.settle();
     const { ok, status, data } = await send(path, this.onServer.fields);
     this.button.ariaDisabled = "false";
-    if (ok) {
-      editor?.clear();
-      await this.#published(data, sent);
-    } else this.#refused(status, data);
+    if (!ok) return this.#refused(status, data);
+    editor?.clear();
+    await this.#published(data, sent);
   }
 
   /** The key stays for a retry: if the first request was processed, the second has no effect. */
@@ -227,6 +226,7 @@ class Composer {
     this.#say("");
     this.onServer.published();
     this.#changed();
+    if (post.url && document.body.dataset.page === "compose") return location.assign(post.url);
     if (!post.url) return toast(word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" }); // a draft
     toast(word("published"));
     await showPost(post).catch(() => {}); // published: the next page shows it

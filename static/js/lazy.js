@@ -15,7 +15,7 @@ async function withEditor(form, act) {
 /** Add files to the pictures of a post that is being written. Throws without a connection. */
 export const addPictures = (form, files) => withEditor(form, (editor) => editor.add(files));
 
-/** Show pictures that were uploaded before the page was loaded: those of the page, and those of an unsent draft. */
+/** Show pictures that were uploaded before: those of the page or of an unsent draft. */
 export const restorePictures = (form, contents) => withEditor(form, (editor) => contents && editor.restore(contents));
 
 /** Return the editor of a form, or undefined if no picture was added. */

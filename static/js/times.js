@@ -2,14 +2,15 @@
 
 import { language, word } from "./words.js";
 
+const regional = `${navigator.languages.find((tag) => language.startsWith(tag.slice(0, 2))) ?? language.slice(0, 2)}-u-nu-latn`;
 const relative = new Intl.RelativeTimeFormat(language, { style: /^(en|ja)/.test(language) ? "narrow" : "short" });
-const full = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
-const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
-const year = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
+const full = new Intl.DateTimeFormat(regional, { dateStyle: "medium", timeStyle: "short" });
+const day = new Intl.DateTimeFormat(regional, { day: "numeric", month: "short" });
+const year = new Intl.DateTimeFormat(regional, { day: "numeric", month: "short", year: "numeric" });
 
-/** "now", "5m ago", "3h ago", "2d ago", "12 Nov", "12 Nov 2024". Both arguments are Unix ms. */
+/** "now", "5m ago", "2d ago", "12 Nov", "12 Nov 2024". Both arguments are Unix ms. */
 export function spoken(at, now) {
-  const seconds = Math.max(0, (now - at) / 1000);
+  const seconds = (now - at) / 1000;
   if (seconds < 45) return word("now");
   if (seconds < 3600) return relative.format(-Math.max(1, Math.floor(seconds / 60)), "minute");
   if (seconds < 86400) return relative.format(-Math.floor(seconds / 3600), "hour");
@@ -18,7 +19,6 @@ export function spoken(at, now) {
   return (sameYear ? day : year).format(at);
 }
 
-/** Update every time under `root`. */
 export function sayTimes(root = document) {
   const now = Date.now();
   for (const element of root.querySelectorAll("time[datetime]")) {

@@ -117,6 +117,26 @@ def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, vis
         assert reply.evaluate(DRAWN_INSIDE_JS)
 
 
+@pytest.mark.parametrize(
+    ("locale", "text"),
+    [
+        ("en-GB", "24 Dec 2031, 18:00"),
+        ("en-US", "Dec 24, 2031, 6:00 PM"),
+        ("de-AT", "24.12.2031, 18:00"),
+        ("ar-EG", "24\u200f/12\u200f/2031، 6:00 م"),
+    ],
+)
+def test_times_are_written_as_in_the_region_of_the_reader(
+    reader: OpenReader, visitor: SignUpVisitor, locale: str, text: str
+) -> None:
+    own = visitor()
+    answer = own.post("/drafts/", text="words for later", scheduled_at="2031-12-24T18:00")
+    assert answer.status_code in {200, 201}, answer.text
+    me = reader(own, locale=locale, timezone_id="UTC")
+    me.go_to("/drafts/")
+    expect(me.page.locator(".drafts time")).to_have_text(text)
+
+
 STATES = [
     *(("signed in", state, act) for state, act in (UNCHANGED | SIGNED_IN | STAFF).items()),
     *(("anonymous", state, act) for state, act in ANONYMOUS.items()),

@@ -30,6 +30,17 @@ def test_a_click_beside_an_open_menu_only_closes_it(reader: OpenReader, visitor:
     assert me.page.url == me.url + "/"
 
 
+def test_a_menu_fits_with_large_text_on_a_small_phone(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own = visitor()
+    own.publishes("large text")
+    me = reader(own, viewport={"width": 180, "height": 370})  # 360 pixels with text of 200 %
+    me.go_to("/")
+    me.entries.first.locator("details.menu > summary").click()
+    menu = me.entries.first.locator(".menu-body").bounding_box()
+    assert menu
+    assert 0 <= menu["x"] <= menu["x"] + menu["width"] <= 180, menu
+
+
 def test_the_side_panel_suggests_people_and_follows_them(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend, stranger = visitor(), visitor(), visitor()
     own.follows(friend.handle)

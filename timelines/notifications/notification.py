@@ -19,6 +19,8 @@ NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = (
 )  # fmt: skip
 MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply", "quote"})
 """The kinds listed under the Mentions tab."""
+OWN_KINDS: Final = frozenset[NotificationKind]({"draft", "report_closed"})
+"""Kinds about the reader's own posts and reports, which no other account causes."""
 RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request", "draft"})
 """Kinds whose cause can be undone and repeated. The other kinds are about a post, which is published once."""
 

@@ -14,6 +14,7 @@ from socialsite.web.responses import done, json_response, redirect_to_next, resp
 from timelines.notifications.notification import (
     MENTION_KINDS,
     NOTIFICATION_KINDS,
+    OWN_KINDS,
     PREFERENCES,
     NotificationKind,
     NotificationPage,
@@ -100,7 +101,10 @@ async def show_settings(request: SiteRequest) -> HttpResponseBase:
         request,
         "accounts/notifications.html",
         page=lambda: {
-            "choices": [{"kind": k, "label": KIND_LABELS[k], "wish": preferences[k]} for k in NOTIFICATION_KINDS]
+            "choices": [
+                {"kind": k, "label": KIND_LABELS[k], "wish": preferences[k], "is_own": k in OWN_KINDS}
+                for k in NOTIFICATION_KINDS
+            ]
         },
         data=lambda: {"notifications": preferences},
     )

@@ -193,6 +193,18 @@ def test_a_sign_in_redirects_back_to_a_page_but_not_to_an_action():
     assert redirect_with_next(action, "/accounts/login/").headers["Location"] == "/accounts/login/?next=%2F"
 
 
+@pytest.mark.parametrize(
+    ("page", "next_url"),
+    [
+        ("http://testserver/accounts/mail/", "http%3A%2F%2Ftestserver%2Faccounts%2Fmail%2F"),
+        ("https://evil.example/", "%2F"),
+    ],
+)
+def test_a_confirmation_redirects_back_to_the_page_of_the_form_on_this_site(page, next_url):
+    action = RequestFactory().post("/accounts/mail/", headers={"Referer": page})
+    assert redirect_with_next(action, "/accounts/confirm/").headers["Location"] == f"/accounts/confirm/?next={next_url}"
+
+
 def test_require_viewer_raises_sign_in_required_for_a_visitor():
     request = RequestFactory().get("/")
     request.account = None
