@@ -6,6 +6,7 @@ the same ids.
 """
 
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -57,12 +58,16 @@ def compute_shift(file: PostSource, now_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PostsOptions:
-    """`owner_id` gets all posts, also if the file names another author. Then they do not enter the public timeline."""
+    """`owner_id` gets all posts, also if the file names another author. Then they do not enter the public timeline.
+
+    With the `base_url` of this site, posts of this site that the owner has are not imported again.
+    """
 
     rules: RowRules
     assign_to_graph: bool = False
     dry_run: bool = False
     owner_id: AccountId | None = None
+    base_url: str = ""
     record: Record | None = None
 
 
@@ -70,7 +75,8 @@ class PostsOptions:
 class PostsImport:
     """Imports posts.
 
-    It counts new `posts` and `pictures`, `standing` (imported before), `deleted`, `replies` and `parent_missing`.
+    It counts new `posts` and `pictures`, `standing` (imported before, or posts of this site), `deleted`, `replies` and
+    `parent_missing`.
     """
 
     accounts: AccountService
@@ -110,16 +116,30 @@ class PostsImport:
         """
         rows = batches(self._read_rows(archive, options.rules, tally, offset), ARCHIVE_ROWS_PER_SEGMENT)
         while segment := await asyncio.to_thread(next, rows, None):
+            missing = await self._drop_existing(segment, options, tally)
             if options.dry_run:
-                tally.counts["posts"] += len(segment)
-                tally.counts["pictures"] += sum(len(row.newest.pictures) for row in segment)
+                tally.counts["posts"] += len(missing)
+                tally.counts["pictures"] += sum(len(row.newest.pictures) for row in missing)
             else:
-                owners = {row.handle: options.owner_id for row in segment if options.owner_id is not None}
-                await self._import(segment, archive, owners, tally, now_ms, options)
+                owners = {row.handle: options.owner_id for row in missing if options.owner_id is not None}
+                await self._import(missing, archive, owners, tally, now_ms, options)
             await progress(segment[-1].number, tally)
             if time.monotonic() >= until:
                 return segment[-1].number
         return None
+
+    async def _drop_existing(self, rows: list[PostRow], options: PostsOptions, tally: Tally) -> list[PostRow]:
+        """Return the rows without those that are posts of this site, by their address, which the owner has."""
+        address = re.compile(rf"{re.escape(options.rules.scope + options.base_url)}/@\w+/([1-9][0-9]{{0,15}})/")
+        matches = {row.source_id: address.fullmatch(row.source_id) for row in rows}
+        ids = {source_id: PostId(int(match[1])) for source_id, match in matches.items() if match}
+        if not ids:
+            return rows
+        posts = await self.stored_posts.find_many(sorted(set(ids.values())))
+        own_ids = {post.id for post in posts.values() if post.author_id == options.owner_id}
+        missing = [row for row in rows if ids.get(row.source_id) not in own_ids]
+        tally.counts["standing"] += len(rows) - len(missing)
+        return missing
 
     async def _assign_by_rank(self, file: PostSource) -> dict[str, AccountId]:
         """Return the account of each author. Authors with most posts get the accounts with most followers.

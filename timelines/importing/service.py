@@ -195,7 +195,7 @@ class ImportService:
                 max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{job.account_id} ",
                 find_refusal=self.publishing.blocked.find_reason,
             ),
-            dry_run=is_dry, owner_id=job.account_id, record=record,
+            dry_run=is_dry, owner_id=job.account_id, base_url=transfer.base_url, record=record,
         )  # fmt: skip
         if job.offset < REACTIONS_OFFSET:
             end = await self.posts_import.run_slice(

@@ -134,6 +134,21 @@ async def test_an_export_imported_after_a_deletion_is_equal_but_for_ids(services
     assert parents == parents_before
 
 
+async def test_an_own_export_brings_back_deleted_posts_and_doubles_none(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    kept, deleted = await alice.publishes("Kept"), await alice.publishes("Deleted")
+    archive = await export_account(services, alice.id)
+    await alice.deletes(deleted)
+    await world.deliver_all()
+    preview = await start_import(services, alice.id, archive)
+    assert preview.counts == {"posts": 1, "pictures": 0, "standing": 1}
+    done = await import_file(services, alice.id, archive)
+    assert (done.counts["posts"], done.counts["standing"]) == (1, 1)
+    posts = await read_profile_posts(services, "alice")
+    assert sorted(post.text for post in posts) == ["Deleted", "Kept"]
+    assert kept.id in [post.id for post in posts]
+
+
 async def test_an_interrupted_import_makes_no_doubles_and_loses_nothing(services: Services, world: World) -> None:
     """Each slice is one segment, and every second try dies before it is finished."""
     alice = await world.person("alice")
