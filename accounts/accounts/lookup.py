@@ -38,24 +38,15 @@ class AccountLookup:
 
     async def get_by_handle(self, handle: str) -> Account:
         """Return the active account. Raises AccountNotFound if it is absent, suspended or deleted."""
-        account = await _find_normalized(self.accounts.find_by_cached_handle, handle)
-        if account is None or not account.is_active:
-            raise AccountNotFound
-        return account
+        return _require_active(await _find_normalized(self.accounts.find_by_cached_handle, handle))
 
     async def get_active(self, account_id: AccountId) -> Account:
         """Return the account. Raises AccountNotFound if it is absent, suspended or deleted."""
-        account = await self.get(account_id)
-        if not account.is_active:
-            raise AccountNotFound
-        return account
+        return _require_active(await self.find(account_id))
 
     async def get_undeleted(self, account_id: AccountId) -> Account:
         """Return an active or suspended account. Raises AccountNotFound."""
-        account = await self.get(account_id)
-        if account.state == DELETED:
-            raise AccountNotFound
-        return account
+        return _require_undeleted(await self.find(account_id))
 
     async def count(self) -> int:
         """Return the number of accounts that were ever created."""
@@ -71,10 +62,7 @@ class AccountLookup:
 
     async def get_undeleted_by_handle(self, handle: str) -> Account:
         """Return an active or suspended account, for example to unfollow it. Raises AccountNotFound."""
-        account = await _find_normalized(self.accounts.find_by_cached_handle, handle)
-        if account is None or account.state == DELETED:
-            raise AccountNotFound
-        return account
+        return _require_undeleted(await _find_normalized(self.accounts.find_by_cached_handle, handle))
 
     def read_many(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Account]]:
         """Return a `Read` of the accounts that exist, in any state, by id."""
@@ -107,3 +95,15 @@ async def _find_normalized(find: Callable[[str], Awaitable[Account | None]], han
         return await find(normalize_handle(handle))
     except InvalidHandle:
         return None
+
+
+def _require_active(account: Account | None) -> Account:
+    if account is None or not account.is_active:
+        raise AccountNotFound
+    return account
+
+
+def _require_undeleted(account: Account | None) -> Account:
+    if account is None or account.state == DELETED:
+        raise AccountNotFound
+    return account

@@ -84,9 +84,8 @@ class AccountRepository:
 
     async def free(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Delete an account that waits, so that its handle can be given again. Return False if it does not wait."""
-        key = keys.account(account_id)
-        freed = await self._accounts.write_script(FREE_ACCOUNT_SCRIPT, [key], flatten_fields(fields))
-        return bool(freed)
+        account = [keys.account(account_id)]
+        return bool(await self._accounts.write_script(FREE_ACCOUNT_SCRIPT, account, flatten_fields(fields)))
 
     async def _is_free(self, account_id: AccountId) -> bool:
         state, freed = await self._accounts.execute("HMGET", keys.account(account_id), "state", "freed")
@@ -222,10 +221,9 @@ class AccountRepository:
         If `if_leaving`, nothing changes unless the owner has requested the deletion of the account. Raises
         AccountNotFound if the account is deleted.
         """
-        key = keys.account(account_id)
-        command = CHANGE_STATE_SCRIPT.command([key], [state, int(if_leaving), *flatten_fields(fields)])
-        (reply,) = await self._accounts.write(key, command)  # waits for replicas: a failover must not undo a suspension
-        return _parse_changed(reply)
+        account, args = [keys.account(account_id)], [state, int(if_leaving), *flatten_fields(fields)]
+        # This waits for replicas: a failover must not undo a suspension.
+        return _parse_changed(await self._accounts.write_script(CHANGE_STATE_SCRIPT, account, args))
 
     async def set_password(self, account_id: AccountId, encoded: str, *, expected_hash: str = "") -> bool:
         """Store the hash if the stored hash is `expected_hash` (or that is empty). Returns whether it was stored."""
@@ -236,10 +234,9 @@ class AccountRepository:
 
         Raises AccountNotFound if the account is absent or deleted.
         """
-        key = keys.account(account_id)
-        command = SET_RESTRICTION_SCRIPT.command([key], [field, bit, value])
-        (reply,) = await self._accounts.write(key, command)  # waits for replicas, as `change_state` does
-        return _parse_changed(reply)
+        account = [keys.account(account_id)]
+        # This waits for replicas, as `change_state` does.
+        return _parse_changed(await self._accounts.write_script(SET_RESTRICTION_SCRIPT, account, [field, bit, value]))
 
     # Roles of staff
 
@@ -248,10 +245,8 @@ class AccountRepository:
 
         `former_role` is the role of an account that the list does not contain yet.
         """
-        key = keys.staff()
-        command = SET_ROLE_SCRIPT.command([key], [account_id, former_role, role, STAFF_CAP])
-        (reply,) = await self._accounts.write(key, command)
-        return int(reply)
+        args = [account_id, former_role, role, STAFF_CAP]
+        return int(await self._accounts.write_script(SET_ROLE_SCRIPT, [keys.staff()], args))
 
     async def staff_roles(self) -> dict[AccountId, str]:
         """Return the roles by account id, also "" for accounts that lost their role."""

@@ -234,9 +234,9 @@ class AccountService(AccountLookup):
         )
 
     @sensitive_variables("new")
-    async def set_password(self, *, account: Account, new: str, keep_session_id: str | None = None) -> Account:
+    async def set_password(self, *, account: Account, new: str) -> Account:
         """Change the password as an operator, without the old password."""
-        return await self._replace_password(account, new, keep_session_id, expected_hash="")
+        return await self._replace_password(account, new, None, expected_hash="")
 
     @sensitive_variables("new")
     async def reset_password(self, *, account: Account, new: str, caller: Caller | None) -> Account:

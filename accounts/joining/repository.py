@@ -1,11 +1,12 @@
 """Stores invitations by the account that invites, and the queue of applications."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from accounts import keys
 from accounts.factors.repository import REPLACE_FACTOR_SCRIPT
+from accounts.forms import INVITATION_USES_CAP
 from accounts.joining.values import (
     INVITATIONS_CAP,
     Application,
@@ -15,10 +16,13 @@ from accounts.joining.values import (
     encode_invitation,
 )
 from socialsite.clock import DAY_MS
+from socialsite.errors import Unavailable
 from socialsite.ids import AccountId
 from socialsite.store.commands import Reply, load_script
 from socialsite.store.store import Store
 
+MAX_ATTEMPTS = 2 * INVITATION_USES_CAP
+"""Concurrent uses of one invitation make an attempt fail, but not more often than it has uses."""
 DECIDE_SCRIPT = load_script("decide_application.lua", __package__)
 APPLICATION_FIELDS: Final = ("reason", "network", "decided_by", "refusal", "inviter", "invitation", "decided_ms")
 
@@ -31,48 +35,53 @@ class JoiningRepository:
 
     async def invitations(self, account_id: AccountId) -> dict[str, Invitation]:
         """Return all invitations of the account by the random text of their code, the newest first."""
-        key = keys.invitations(account_id)
-        reply = await self._accounts[key].execute("HGETALL", key)
+        reply = await self._accounts.execute("HGETALL", keys.invitations(account_id))
         pairs = [(secret.decode(), decode_invitation(row)) for secret, row in zip(reply[::2], reply[1::2], strict=True)]
         return dict(sorted(pairs, key=lambda pair: -pair[1].created_ms))
 
     async def find_invitation(self, code: InvitationCode) -> Invitation | None:
-        key = keys.invitations(code.inviter_id)
-        row = await self._accounts[key].execute("HGET", key, code.secret)
+        row = await self._accounts.execute("HGET", keys.invitations(code.inviter_id), code.secret)
         return None if row is None else decode_invitation(row)
 
     async def replace_invitation(self, code: InvitationCode, old: Invitation | None, new: Invitation | None) -> int:
         """Replace an invitation; None means absent. Returns 1, 0 if `old` is outdated, or -1 at the cap."""
-        key = keys.invitations(code.inviter_id)
         rows = [encode_invitation(row) if row is not None else b"" for row in (old, new)]
-        command = REPLACE_FACTOR_SCRIPT.command([key], [code.secret, *rows, INVITATIONS_CAP])
-        (reply,) = await self._accounts.write(key, command)
-        return int(reply)
+        key, args = keys.invitations(code.inviter_id), [code.secret, *rows, INVITATIONS_CAP]
+        return int(await self._accounts.write_script(REPLACE_FACTOR_SCRIPT, [key], args))
+
+    async def change_invitation(self, code: InvitationCode, edit: Callable[[Invitation], Invitation | None]) -> bool:
+        """Replace an invitation by what `edit` returns, or delete it if that is None. Return whether it existed.
+
+        Raises Unavailable if others change it all the time.
+        """
+        for _attempt in range(MAX_ATTEMPTS):
+            row = await self.find_invitation(code)
+            if row is None:
+                return False
+            changed = edit(row)
+            if changed == row or await self.replace_invitation(code, row, changed):
+                return True
+        raise Unavailable
 
     async def delete_invitations(self, account_id: AccountId) -> None:
-        key = keys.invitations(account_id)
-        await self._accounts.write(key, ("UNLINK", key))
+        await self._accounts.write_one("UNLINK", keys.invitations(account_id))
 
     # Applications
 
     async def enqueue(self, handle: str, now_ms: int) -> None:
         """Add the handle to the queue, before its account is created."""
-        key = keys.applications()
-        await self._accounts.write(key, ("ZADD", key, "NX", now_ms, handle))
+        await self._accounts.write_one("ZADD", keys.applications(), "NX", now_ms, handle)
 
     async def dequeue(self, handle: str) -> None:
-        key = keys.applications()
-        await self._accounts.write(key, ("ZREM", key, handle))
+        await self._accounts.write_one("ZREM", keys.applications(), handle)
 
     async def queue_length(self) -> int:
-        key = keys.applications()
-        return int(await self._accounts[key].execute("ZCARD", key))
+        return int(await self._accounts.execute("ZCARD", keys.applications()))
 
     async def queue(self, after_ms: int, limit: int) -> list[tuple[str, int]]:
         """Return the handles and times of the oldest applications after a time."""
-        key = keys.applications()
-        reply = await self._accounts[key].execute(
-            "ZRANGE", key, f"({after_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit, "WITHSCORES"
+        reply = await self._accounts.execute(
+            "ZRANGE", keys.applications(), f"({after_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit, "WITHSCORES"
         )
         pairs = reply if reply and isinstance(reply[0], list) else zip(reply[::2], reply[1::2], strict=True)
         return [(handle.decode(), int(float(score))) for handle, score in pairs]
@@ -85,10 +94,8 @@ class JoiningRepository:
 
     async def decide(self, account_id: AccountId, fields: Mapping[str, str]) -> int:
         """Store a decision. Returns 0, the id of the account that decided before, or -1 if none is possible."""
-        key = keys.account(account_id)
         arguments = [fields[name] for name in ("decided_by", "decided_ms", "state", "refusal", "delete_ms")]
-        (reply,) = await self._accounts.write(key, DECIDE_SCRIPT.command([key], arguments))
-        return int(reply)
+        return int(await self._accounts.write_script(DECIDE_SCRIPT, [keys.account(account_id)], arguments))
 
     # Networks
 

@@ -44,7 +44,7 @@ from accounts.mail.values import MailKind
 from accounts.models import Account
 from accounts.security.events import rough_network
 from socialsite.clock import DAY_MS
-from socialsite.errors import Forbidden, Unavailable
+from socialsite.errors import Forbidden
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import Caller
 from socialsite.site.service import SiteService
@@ -56,8 +56,6 @@ APPLICATIONS_PER_NETWORK = 100
 """The number of applications that one network may send in a week, also interrupted ones. It keeps room for others."""
 UNFINISHED_MS = DAY_MS // 24
 """The age at which an entry of the queue without a waiting account is removed."""
-MAX_ATTEMPTS = 2 * INVITATION_USES_CAP
-"""Concurrent uses of one invitation make an attempt fail, but not more often than it has uses."""
 log = structlog.get_logger("accounts.security")
 
 
@@ -294,15 +292,11 @@ class JoiningService:
 
     async def end_invitation(self, account_id: AccountId, secret: str) -> bool:
         """End an invitation, and delete it if nobody has used it. Return whether it existed."""
-        code = InvitationCode(account_id, secret)
-        for _attempt in range(MAX_ATTEMPTS):
-            row = await self.joining.find_invitation(code)
-            if row is None:
-                return False
-            ended = structs.replace(row, is_ended=True) if row.handles else None
-            if await self.joining.replace_invitation(code, row, ended):
-                return True
-        raise Unavailable
+
+        def end(row: Invitation) -> Invitation | None:
+            return structs.replace(row, is_ended=True) if row.handles else None
+
+        return await self.joining.change_invitation(InvitationCode(account_id, secret), end)
 
     async def forget(self, account_id: AccountId) -> None:
         """Delete the invitations of a deleted account."""
@@ -322,15 +316,18 @@ class JoiningService:
 
     async def _take_use(self, text: str, handle: str) -> InvitationCode:
         """Count a use for the handle, once. Raises InvitationInvalid."""
-        for _attempt in range(MAX_ATTEMPTS):
-            code, _inviter, row = await self._find_inviter(text)
+        code, _inviter, _row = await self._find_inviter(text)
+
+        def add_handle(row: Invitation) -> Invitation:
             if handle in row.handles:  # an interrupted sign-up, or a taken handle
-                return code
+                return row
             if not row.is_open(self.clock.now_ms()):
                 raise InvitationInvalid
-            if await self.joining.replace_invitation(code, row, structs.replace(row, handles=(*row.handles, handle))):
-                return code
-        raise Unavailable
+            return structs.replace(row, handles=(*row.handles, handle))
+
+        if not await self.joining.change_invitation(code, add_handle):
+            raise InvitationInvalid
+        return code
 
     async def _return_use(self, text: str, handle: str) -> None:
         """Subtract the use of a handle that is taken, unless another request has created this account by it.
@@ -343,13 +340,11 @@ class JoiningService:
             return
         if (await self.find_application(AccountId(account.id))).invitation == code.secret:
             return
-        for _attempt in range(MAX_ATTEMPTS):
-            row = await self.joining.find_invitation(code)
-            if row is None or handle not in row.handles:
-                return
-            handles = tuple(each for each in row.handles if each != handle)
-            if await self.joining.replace_invitation(code, row, structs.replace(row, handles=handles)):
-                return
+
+        def remove_handle(row: Invitation) -> Invitation:
+            return structs.replace(row, handles=tuple(each for each in row.handles if each != handle))
+
+        await self.joining.change_invitation(code, remove_handle)
 
 
 def check_reason(text: str) -> str:

@@ -20,7 +20,7 @@ Reference = tuple[AccountId, SanctionId]
 class SanctionRepository:
     def __init__(self, store: Store, cap: int = SANCTIONS_CAP) -> None:
         self._store = store
-        self._accounts = store.component("accounts")
+        self._accounts, self._jobs = store.component("accounts"), store.component("jobs")
         self._cap = cap
 
     async def add(self, sanction: Sanction, *, is_news: bool) -> bool:
@@ -117,16 +117,15 @@ class SanctionRepository:
         await self._remove_reference(keys.appeals(), account_id, id)
 
     async def is_listed_appeal(self, account_id: AccountId, id: SanctionId) -> bool:
-        key = keys.appeals()
-        return await self._store.node(key).execute("ZSCORE", key, f"{account_id}:{id}") is not None
+        return await self._jobs.execute("ZSCORE", keys.appeals(), f"{account_id}:{id}") is not None
 
     async def _add_reference(self, key: Key, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
-        await self._store.write(key, ADD_REFERENCE.command([key], [at_ms, f"{account_id}:{id}"]))
+        await self._jobs.write_script(ADD_REFERENCE, [key], [at_ms, f"{account_id}:{id}"])
 
     async def _list_references(self, key: Key, lowest: str, highest: object, limit: int) -> list[Reference]:
-        reply = await self._store.node(key).execute("ZRANGE", key, lowest, highest, "BYSCORE", "LIMIT", 0, limit)
+        reply = await self._jobs.execute("ZRANGE", key, lowest, highest, "BYSCORE", "LIMIT", 0, limit)
         pairs = (member.decode().split(":") for member in reply)
         return [(AccountId(int(account_id)), SanctionId(int(id))) for account_id, id in pairs]
 
     async def _remove_reference(self, key: Key, account_id: AccountId, id: SanctionId) -> None:
-        await self._store.write_one("ZREM", key, f"{account_id}:{id}")
+        await self._jobs.write_one("ZREM", key, f"{account_id}:{id}")

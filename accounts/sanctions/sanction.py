@@ -1,6 +1,6 @@
 """The value `Sanction`: one decision of staff about an account, with its text, its undo and its appeal."""
 
-from typing import Final, Literal, NewType
+from typing import Final, Literal, NewType, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -12,9 +12,7 @@ SanctionId = NewType("SanctionId", int)
 SanctionKind = Literal[
     "note", "warning", "delete_posts", "fold_posts", "mark_pictures", "limit", "silence", "suspend", "delete"
 ]
-KINDS: Final[tuple[SanctionKind, ...]] = (
-    "note", "warning", "delete_posts", "fold_posts", "mark_pictures", "limit", "silence", "suspend", "delete",
-)  # fmt: skip
+KINDS: Final[tuple[SanctionKind, ...]] = get_args(SanctionKind)
 """All kinds, from the mildest. A note is read by staff only."""
 KINDS_OF_POSTS: Final = frozenset({"delete_posts", "fold_posts"})
 FINAL_KINDS: Final = frozenset({"note", "delete_posts", "delete"})

@@ -109,17 +109,17 @@ class AlertRepository:
 
     async def load(self) -> Board:
         """Return the board. One of another release counts as empty: its alerts are found again."""
-        stored = await self._jobs[board_key()].execute("GET", board_key())
+        stored = await self._jobs.execute("GET", board_key())
         try:
             return Board() if stored is None else msgspec.json.decode(stored, type=Board)
         except msgspec.MsgspecError:
             return Board()
 
     async def save(self, board: Board) -> None:
-        await self._jobs[board_key()].execute("SET", board_key(), msgspec.json.encode(board))
+        await self._jobs.execute("SET", board_key(), msgspec.json.encode(board))
 
     async def last_backup_ms(self) -> int:
-        return int(await self._jobs[backup_key()].execute("GET", backup_key()) or 0)
+        return int(await self._jobs.execute("GET", backup_key()) or 0)
 
     async def record_backup(self, at_ms: int) -> None:
-        await self._jobs[backup_key()].execute("SET", backup_key(), at_ms)
+        await self._jobs.execute("SET", backup_key(), at_ms)

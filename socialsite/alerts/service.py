@@ -44,9 +44,6 @@ class AlertService:
         self._services = services
         self._alerts = AlertRepository(services.store)
 
-    async def load(self) -> Board:
-        return await self._alerts.load()
-
     async def check(self) -> None:
         """Make all checks once. A crash between the messages and the new state repeats messages with the same ids."""
         now_ms = self._services.clock.now_ms()

@@ -15,7 +15,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from socialsite.alerts.board import NAMES, Alert, Event, Finding, advance
+from socialsite.alerts.board import NAMES, Alert, AlertRepository, Event, Finding, advance
 from socialsite.alerts.messages import log_events, send_now
 from socialsite.alerts.service import AlertService, make_alert_mail, operator_addresses
 from socialsite.analytics import prometheus
@@ -50,7 +50,7 @@ class AlertWatch:
                 alerts = AlertService(services)
                 task = PeriodicTask("alerts", settings.ALERT_INTERVAL_S, alerts.check, CHECK_TIMEOUT_S)
                 await PeriodicTasks(services.store, ()).run_if_due(task)
-                active = set((await alerts.load()).active)
+                active = set((await AlertRepository(services.store).load()).active)
         except LockLost:
             return
         except (StoreError, TimeoutError) as error:

@@ -49,7 +49,6 @@ from timelines.reactions.repository import Reactions
 from timelines.visibility.filter import DEFAULT_PLACES
 
 POSTS_PER_READ = 500
-POSTS_PER_PAGE = 500
 ACCOUNTS_PER_READ = 1_000
 URLS_ON_INDEX = 1_000
 """The newest likes and bookmarks that index.html shows. The JSON files contain all of them."""

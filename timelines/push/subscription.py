@@ -5,7 +5,7 @@ import binascii
 import hmac
 import os
 import time
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 import http_ece
@@ -24,12 +24,11 @@ TTL_S: Final = 48 * 3_600
 SIGNATURE_TTL_S: Final = 12 * 3_600
 SEALED_FOR: Final = "push"
 """The purpose of the encryption of access tokens."""
-PLAINTEXT_MAX_BYTES: Final = 3_000
 PUBLIC_KEY_BYTES, AUTH_BYTES = 65, 16
 URGENT_KINDS = frozenset[NotificationKind]({"mention", "reply", "quote", "request"})
 
 PushPolicy = Literal["all", "followed", "follower", "none"]
-POLICIES: Final[tuple[PushPolicy, ...]] = ("all", "followed", "follower", "none")
+POLICIES: Final[tuple[PushPolicy, ...]] = get_args(PushPolicy)
 """The accounts whose actions are pushed: all, those that the reader follows, followers of the reader, or none."""
 
 

@@ -1,6 +1,6 @@
 """A report of an account or of its posts, for the people who run the site."""
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -8,7 +8,7 @@ from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.posts.post import Post
 
 ReportCategory = Literal["spam", "legal", "violation", "other"]
-CATEGORIES: Final[tuple[ReportCategory, ...]] = ("spam", "legal", "violation", "other")
+CATEGORIES: Final[tuple[ReportCategory, ...]] = get_args(ReportCategory)
 ReportOutcome = Literal["", "acted", "no_breach", "account_deleted"]
 """What came of a report: "" while it is open. "acted" says that staff acted, and never how."""
 REPORTS_CAP: Final = 10_000

@@ -4,7 +4,6 @@ Each write replaces one report together with its index entries, if the stored va
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from socialsite.errors import Unavailable
 from socialsite.ids import MAX_ID, AccountId, PostId
@@ -33,20 +32,11 @@ ACCOUNTS_SCANNED_MAX = 1_000
 """The maximum number of accounts that one page of the queue reads."""
 
 
-class IndexEntries(NamedTuple):
-    """The members of a report in the four indexes, "" for none."""
-
-    open: str = ""
-    closed: str = ""
-    about: str = ""
-    by: str = ""
-
-
-NO_ENTRIES = IndexEntries()
-
-
-def index_entries(report: Report) -> IndexEntries:
-    return IndexEntries(
+def index_entries(report: Report | None) -> tuple[str, ...]:
+    """Return the members of a report in the indexes open, closed, about and by, "" for none."""
+    if report is None:
+        return ("",) * 4
+    return (
         f"{report.target_id}:{report.category}:{report.id:016d}" if report.is_open else "",
         "" if report.is_open else str(report.id),
         _entry(report.target_id, report.id),
@@ -85,7 +75,7 @@ class Reports:
         time.
         """
         for _attempt in range(MAX_ATTEMPTS):
-            value = await self._timelines[keys.reports()].execute("HGET", keys.reports(), report_id)
+            value = await self._timelines.execute("HGET", keys.reports(), report_id)
             former = None if value is None else decode_report(value)
             changed = None if former is None else change(former)
             if former is None or changed == former or await self._write(former, former, value, changed):
@@ -115,35 +105,33 @@ class Reports:
             newest,
             report.reporter_id,
             changed.closed_ms if changed else 0,
-            *(index_entries(former) if former else NO_ENTRIES),
-            *(index_entries(changed) if changed else NO_ENTRIES),
+            *index_entries(former),
+            *index_entries(changed),
             *CATEGORIES,
         ]
-        (size,) = await self._timelines.write(script_keys[0], WRITE.command(script_keys, arguments))
-        return int(size)
+        return int(await self._timelines.write_script(WRITE, script_keys, arguments))
 
     async def restore_entries(self, report_id: PostId) -> None:
         """Write the index entries of a report again, for the repair of an audit."""
-        value = await self._timelines[keys.reports()].execute("HGET", keys.reports(), report_id)
+        value = await self._timelines.execute("HGET", keys.reports(), report_id)
         if value is not None:
             report = decode_report(value)
             await self._write(report, None, value, report)
 
     async def restore_queue(self, account_id: AccountId) -> None:
         """Write the entry of an account in the queue again, for the repair of an audit."""
-        await self._timelines.write(keys.report_queue(), ("ZREM", keys.report_queue(), account_id))
+        await self._timelines.write_one("ZREM", keys.report_queue(), account_id)
         for report_id in await self.open_ids(account_id, 1):
             await self.restore_entries(report_id)
 
     async def first_closed(self, limit: int) -> list[PostId]:
         """Return the reports that were closed first."""
-        key = keys.closed_reports()
-        return [PostId(int(id)) for id in await self._timelines[key].execute("ZRANGE", key, 0, limit - 1)]
+        return [PostId(int(id)) for id in await self._timelines.execute("ZRANGE", keys.closed_reports(), 0, limit - 1)]
 
     async def sample_open(self, size: int) -> list[tuple[Report, Claim | None]]:
         """Return some of the open reports at random, each with the last claim on its account."""
         script_keys = keys.open_reports(), keys.report_claims()
-        (reply,) = await self._timelines.gather([SAMPLE.command(script_keys, [size])])
+        reply = await self._timelines.execute(*SAMPLE.command(script_keys, [size]))
         claims = {int(entry.rpartition(b":")[2]): claim for entry, claim in zip(reply[::2], reply[1::2], strict=True)}
         return [(each, parse_claim(claims[each.id])) for each in await self.find_many(list(claims))]
 
@@ -158,39 +146,34 @@ class Reports:
         """
         script_keys = keys.report_claims(), keys.report_queue()
         arguments = [account_id, claim.staff_id, now_ms, claim.until_ms, claim.reason]
-        (held,) = await self._timelines.write(script_keys[0], CLAIM.command(script_keys, arguments))
-        return parse_claim(held)
+        return parse_claim(await self._timelines.write_script(CLAIM, script_keys, arguments))
 
     async def former(self, limit: int) -> list[bytes]:
         """Return the oldest values that a release until 2026-11 stored."""
-        key = keys.former_reports()
-        values: list[bytes] = await self._timelines[key].execute("LRANGE", key, -limit, -1)
+        values: list[bytes] = await self._timelines.execute("LRANGE", keys.former_reports(), -limit, -1)
         return values[::-1]
 
     async def remove_former(self, value: bytes) -> None:
-        await self._timelines.write(keys.former_reports(), ("LREM", keys.former_reports(), -1, value))
+        await self._timelines.write_one("LREM", keys.former_reports(), -1, value)
 
     # Reading
 
     async def find_many(self, report_ids: Sequence[int]) -> list[Report]:
         """Return the reports that exist, in the order of the ids."""
-        key = keys.reports()
-        values = await self._timelines[key].execute("HMGET", key, *report_ids) if report_ids else []
+        values = await self._timelines.execute("HMGET", keys.reports(), *report_ids) if report_ids else []
         return [decode_report(value) for value in values if value is not None]
 
     async def find_posts(self, report_id: PostId) -> tuple[Post, ...]:
         """Return the posts as they were when they were reported."""
-        key = keys.reported_posts()
-        value = await self._timelines[key].execute("HGET", key, report_id)
+        value = await self._timelines.execute("HGET", keys.reported_posts(), report_id)
         return decode_posts(value) if value else ()
 
     async def find_claim(self, account_id: AccountId) -> Claim | None:
-        key = keys.report_claims()
-        return parse_claim(await self._timelines[key].execute("HGET", key, account_id))
+        return parse_claim(await self._timelines.execute("HGET", keys.report_claims(), account_id))
 
-    async def about(self, account_id: AccountId, limit: int, before: int = MAX_ID) -> list[Report]:
+    async def about(self, account_id: AccountId, limit: int) -> list[Report]:
         """Return the reports about an account, newest first."""
-        return await self._newest(keys.reports_about(), account_id, limit, before)
+        return await self._newest(keys.reports_about(), account_id, limit, MAX_ID)
 
     async def by(self, account_id: AccountId, limit: int, before: int = MAX_ID) -> list[Report]:
         """Return the reports of a reporter, newest first."""
@@ -198,7 +181,7 @@ class Reports:
 
     async def _newest(self, key: Key, account_id: AccountId, limit: int, before: int) -> list[Report]:
         edges = f"({_entry(account_id, before)}", f"({account_id}:"
-        entries = await self._timelines[key].execute("ZREVRANGEBYLEX", key, *edges, "LIMIT", 0, limit)
+        entries = await self._timelines.execute("ZREVRANGEBYLEX", key, *edges, "LIMIT", 0, limit)
         return await self.find_many([int(entry.rpartition(b":")[2]) for entry in entries])
 
     async def count(self, account_id: AccountId) -> tuple[int, int]:
@@ -210,27 +193,25 @@ class Reports:
 
     async def open_ids(self, account_id: AccountId, limit: int) -> list[PostId]:
         """Return the open reports about an account, in no order."""
-        key = keys.open_reports()
         edges = f"[{account_id}:", f"({account_id};"
-        entries = await self._timelines[key].execute("ZRANGEBYLEX", key, *edges, "LIMIT", 0, limit)
+        entries = await self._timelines.execute("ZRANGEBYLEX", keys.open_reports(), *edges, "LIMIT", 0, limit)
         return [PostId(int(entry.rpartition(b":")[2])) for entry in entries]
 
     async def closed(self, limit: int, skip: int = 0) -> list[Report]:
         """Return closed reports without the `skip` newest, the last closed first."""
-        key = keys.closed_reports()
-        ids = await self._timelines[key].execute("ZREVRANGE", key, skip, skip + limit - 1)
+        ids = await self._timelines.execute("ZREVRANGE", keys.closed_reports(), skip, skip + limit - 1)
         return await self.find_many([int(id) for id in ids])
 
     async def closed_between(self, after_ms: int, before_ms: int, limit: int) -> list[PostId]:
         """Return the reports that were closed in this time, the first closed first."""
-        key = keys.closed_reports()
-        ids = await self._timelines[key].execute("ZRANGEBYSCORE", key, after_ms, f"({before_ms}", "LIMIT", 0, limit)
+        ids = await self._timelines.execute(
+            "ZRANGEBYSCORE", keys.closed_reports(), after_ms, f"({before_ms}", "LIMIT", 0, limit
+        )
         return [PostId(int(id)) for id in ids]
 
     async def count_closed(self, since_ms: int) -> int:
         """Return the number of reports that were closed at this time or later."""
-        key = keys.closed_reports()
-        return int(await self._timelines[key].execute("ZCOUNT", key, since_ms, "+inf"))
+        return int(await self._timelines.execute("ZCOUNT", keys.closed_reports(), since_ms, "+inf"))
 
     async def queue(
         self, limit: int, after: int = 0, category: ReportCategory | None = None, claimed_by: AccountId | None = None
@@ -242,16 +223,14 @@ class Reports:
         script_keys = keys.report_queue(), keys.open_reports(), keys.report_claims()
         number = 0 if category is None else CATEGORIES.index(category) + 1
         arguments = [after, limit, ACCOUNTS_SCANNED_MAX, number, claimed_by or "", *CATEGORIES]
-        command = READ_QUEUE.command(script_keys, arguments)
-        (reply,) = await self._timelines.gather([command])
+        reply = await self._timelines.execute(*READ_QUEUE.command(script_keys, arguments))
         width, values = 3 + len(CATEGORIES), reply[1:]
         entries = [_parse_entry(values[at : at + width]) for at in range(0, len(values), width)]
         return entries, int(float(reply[0])) if reply[0] else None
 
     async def count_open(self) -> tuple[int, PostId | None]:
         """Return the number of open reports, and the oldest of them."""
-        queue = keys.report_queue()
-        commands = [("ZCARD", keys.open_reports()), ("ZRANGE", queue, 0, 0, "WITHSCORES")]
+        commands = [("ZCARD", keys.open_reports()), ("ZRANGE", keys.report_queue(), 0, 0, "WITHSCORES")]
         count, oldest = await self._timelines.gather(commands)
         return int(count), PostId(int(float(oldest[1]))) if oldest else None
 
