@@ -49,8 +49,12 @@ class Invitation(msgspec.Struct, frozen=True, array_like=True):
     """The handles that used it. A sign-up that was interrupted can use it again with the same handle."""
     is_ended: bool = False
 
+    @property
+    def is_used_up(self) -> bool:
+        return len(self.handles) >= self.uses
+
     def is_open(self, now_ms: int) -> bool:
-        return not self.is_ended and now_ms < self.expires_ms and len(self.handles) < self.uses
+        return not self.is_ended and now_ms < self.expires_ms and not self.is_used_up
 
 
 class Application(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from accounts.sanctions.sanction import APPEAL_MAX_LENGTH, APPEAL_MIN_LENGTH, Sanction
 from accounts.sanctions.texts import KIND_LABELS, describe_effect
-from socialsite.web.responses import format_iso_time
+from socialsite.web.responses import format_iso_time, select_fields
 
 WrongAppeal = tuple[int, str, str]
 """The id of a sanction, the text that was refused, and the error."""
@@ -32,25 +32,22 @@ def sanction_rows(
 
 def sanction_json(sanction: Sanction, now_ms: int, *, is_for_staff: bool = False) -> dict[str, object]:
     appeal = sanction.appeal
-    return {
-        "id": str(sanction.id),
-        "kind": sanction.kind,
-        "text": sanction.text,
-        "rules": sanction.rules,
-        "posts": [
+    return select_fields(
+        sanction,
+        "id kind text rules created_at",
+        posts=[
             {"id": str(post.id), "excerpt": "" if is_for_staff and post.is_for_followers else post.excerpt}
             for post in sanction.posts
         ],
-        "created_at": format_iso_time(sanction.created_ms),
-        "until": format_iso_time(sanction.until_ms) if sanction.until_ms else None,
-        "undone_at": format_iso_time(sanction.undo_ms) if sanction.undo_ms else None,
-        "in_force": sanction.is_in_force(now_ms),
-        "appealable": sanction.is_appealable(now_ms),
-        "appeal": appeal
-        and {
-            "text": appeal.text,
-            "at": format_iso_time(appeal.at_ms),
-            "accepted": appeal.is_accepted if appeal.decided_ms else None,
-            "answer": appeal.answer or None,
-        },
-    }
+        until=format_iso_time(sanction.until_ms) if sanction.until_ms else None,
+        undone_at=format_iso_time(sanction.undo_ms) if sanction.undo_ms else None,
+        in_force=sanction.is_in_force(now_ms),
+        appealable=sanction.is_appealable(now_ms),
+        appeal=appeal
+        and select_fields(
+            appeal,
+            "text at",
+            accepted=appeal.is_accepted if appeal.decided_ms else None,
+            answer=appeal.answer or None,
+        ),
+    )

@@ -19,19 +19,14 @@ BUSIEST_ACCOUNTS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyPoint:
-    """The latency from publishing to homes in one interval."""
-
-    at_ms: int
-    latency: Latency
-
-
-@dataclass(frozen=True, slots=True)
 class Activity:
-    """The statistics. `trends` has points by metric; `active` counts active accounts of today, 7 days and 30 days."""
+    """The statistics. `trends` has points by metric; `active` counts active accounts of today, 7 days and 30 days.
+
+    `latency_points` has the start of each interval, and the latency from publishing to homes in it.
+    """
 
     trends: dict[str, list[Point]]
-    latency_points: list[LatencyPoint]
+    latency_points: list[tuple[int, Latency]]
     latency: Latency
     refusals: dict[str, int]
     errors: dict[str, int]
@@ -54,8 +49,7 @@ async def read_activity(services: Services, span_ms: int) -> Activity:
     )
     totals = [sum(point.count for point in bucket) for bucket in buckets]
     latency_points = [
-        LatencyPoint(points[0].at_ms, _latency([point.count for point in points]))
-        for points in zip(*buckets, strict=True)
+        (points[0].at_ms, _latency([point.count for point in points])) for points in zip(*buckets, strict=True)
     ]
     day, week, month = active
     return Activity(trends, latency_points, _latency(totals), refusals, errors, (day, week, month), busiest)

@@ -50,12 +50,7 @@ def describe_letter(letter: DeadLetter, queue_name: str = OUTBOX) -> DeadLetterD
         return DeadLetterDetails(letter, kind, job.post.author_id, job.post.id)
     if isinstance(job, DeleteBoostsOfPost):
         return DeadLetterDetails(letter, "fade", post_id=job.post_id)
-    cursor: dict[str, str | int] = {
-        "phase": job.phase,
-        "partition": job.partition,
-        "at_ms": job.at_ms,
-        "id": job.id,
-    }
+    cursor: dict[str, str | int] = {name: getattr(job, name) for name in ("phase", "partition", "at_ms", "id")}
     return DeadLetterDetails(letter, "pass", job.author_id, job.post_id, cursor)
 
 

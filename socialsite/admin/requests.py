@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.http import Http404
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern
-from django.utils.translation import gettext as _
 
 from accounts.accounts.staff import StaffService
 from accounts.factors.service import FactorService
@@ -20,8 +19,6 @@ from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import FactorRequired, MissingRight
 from socialsite.admin.menu import OPS_PATH, build_menu, read_queue_counts
 from socialsite.container import Services
-from socialsite.errors import MalformedRequest
-from socialsite.recipes.job_queue import STREAM_ID
 from socialsite.web.requests import (
     SAFE_METHODS,
     AsyncView,
@@ -105,14 +102,6 @@ def get_services(request: SiteRequest) -> Services:
     services = request.services
     assert isinstance(services, Services)
     return services
-
-
-def parse_cursor(request: SiteRequest) -> str | None:
-    """Return the parameter `?cursor=`, the id of a stream entry. Raises MalformedRequest."""
-    text = request.GET.get("cursor")
-    if text is not None and not STREAM_ID.fullmatch(text):
-        raise MalformedRequest(fields={"cursor": _("This cursor is not valid.")})
-    return text
 
 
 def build_next_url(request: SiteRequest, cursor: object | None, **query: str) -> str | None:

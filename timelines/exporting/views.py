@@ -21,7 +21,8 @@ ARCHIVE_TEMPLATE = "accounts/archive.html"
 
 async def index(request: SiteRequest) -> HttpResponseBase:
     """Show the export of the viewer."""
-    export = await _newest(request)
+    exports = await request.services[ExportService].all(require_viewer_id(request), "export")
+    export = exports[0] if exports else None
     return respond(
         request,
         ARCHIVE_TEMPLATE,
@@ -61,11 +62,6 @@ def percent_of(transfer: Transfer) -> int | None:
 def transfer_json(transfer: Transfer) -> Json:
     """Return an export or import. `total` is 0 while it is not known."""
     return select_fields(transfer, "id state done total changed_at expires_at", size=transfer.size_bytes)
-
-
-async def _newest(request: SiteRequest) -> Transfer | None:
-    exports = await request.services[ExportService].all(require_viewer_id(request), "export")
-    return exports[0] if exports else None
 
 
 def _context(request: SiteRequest, export: Transfer | None) -> dict[str, object]:

@@ -14,7 +14,7 @@ from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
-from socialsite.web.responses import done, format_iso_time, page_response, respond, set_page_path
+from socialsite.web.responses import done, page_response, respond, select_fields, set_page_path
 from timelines.errors import AlreadyReported
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.notifications.presenters import excerpt
@@ -93,7 +93,7 @@ async def index(request: SiteRequest) -> HttpResponseBase:
         request,
         "timelines/reports.html",
         page=lambda: {
-            "reports": [_report_context(each, authors) for each in reports],
+            "rows": [_report_context(each, authors) for each in reports],
             "next_url": next_url,
             "page_title": _("Your reports"),
         },
@@ -168,12 +168,9 @@ def _post_context(post: HydratedPost, chosen_ids: Sequence[str]) -> TemplateCont
 def _report_context(report: Report, authors: Mapping[AccountId, Author]) -> TemplateContext:
     target = authors.get(report.target_id)
     return {
-        "created_ms": report.created_ms,
-        "closed_ms": report.closed_ms,
+        "report": report,
         "handle": target.handle if target is not None and target.state != DELETED else "",
         "category": CATEGORY_LABELS[report.category][0],
-        "posts": len(report.post_ids),
-        "comment": report.comment,
         "outcome": OUTCOME_LABELS[report.outcome],
     }
 
@@ -185,14 +182,10 @@ def _ids_of(texts: list[str]) -> list[PostId]:
 def report_json(report: Report, authors: Mapping[AccountId, Author]) -> Json:
     """Return a report as its reporter sees it."""
     target = authors.get(report.target_id)
-    return {
-        "id": str(report.id),
-        "account": None if target is None else author_json(target),
-        "posts": [str(id) for id in report.post_ids],
-        "category": report.category,
-        "rules": list(report.rules),
-        "comment": report.comment,
-        "outcome": report.outcome or None,
-        "created_at": format_iso_time(report.created_ms),
-        "closed_at": None if report.is_open else format_iso_time(report.closed_ms),
-    }
+    return select_fields(
+        report,
+        "id category rules comment created_at closed_at",
+        account=None if target is None else author_json(target),
+        posts=[str(id) for id in report.post_ids],
+        outcome=report.outcome or None,
+    )

@@ -24,11 +24,10 @@ def chart_page(name: str, title: str | Promise, points: Sequence[Point]) -> Temp
     now = counts[-2] if len(counts) > 1 else sum(counts)
     figures = {"name": title, "total": number(sum(counts)), "top": number(top)}
     return {
+        **figures,
         "name": name,
         "title": title,
-        "total": number(sum(counts)),
         "now": number(now),
-        "top": number(top),
         "line": line_path(counts, top),
         "area": area_path(counts, top),
         "label": _("%(name)s: %(total)s in all, at most %(top)s in an interval") % figures,
@@ -37,15 +36,14 @@ def chart_page(name: str, title: str | Promise, points: Sequence[Point]) -> Temp
 
 def latency_chart_page(activity: Activity) -> TemplateContext:
     """Return a chart of two lines: the median and the 99th percentile."""
-    half = [each.latency.p50_ms for each in activity.latency_points]
-    most = [each.latency.p99_ms for each in activity.latency_points]
+    half = [latency.p50_ms for _at_ms, latency in activity.latency_points]
+    most = [latency.p99_ms for _at_ms, latency in activity.latency_points]
     top = max((value for value in most if value is not None), default=0.0)
     figures = {"p50": format_duration(activity.latency.p50_ms), "p99": format_duration(activity.latency.p99_ms)}
     return {
+        **figures,
         "title": _("Post to home"),
         "is_empty": activity.latency.p99_ms is None,
-        "p50": figures["p50"],
-        "p99": figures["p99"],
         "top": format_duration(top or None),
         "half": line_path(half, top),
         "most": line_path(most, top),
@@ -58,10 +56,7 @@ def activity_page(activity: Activity) -> TemplateContext:
     return {
         "charts": [chart_page(name, title, activity.trends[name]) for name, title in METRIC_LABELS.items()],
         "late": latency_chart_page(activity),
-        "refusals": activity.refusals,
-        "errors": activity.errors,
-        "active": activity.active,
-        "busiest": activity.busiest,
+        "figures": activity,
     }
 
 
@@ -72,7 +67,7 @@ def activity_json(activity: Activity) -> JsonObject:
         "latency": {
             "p50_ms": activity.latency.p50_ms,
             "p99_ms": activity.latency.p99_ms,
-            "points": [[each.at_ms, each.latency.p50_ms, each.latency.p99_ms] for each in activity.latency_points],
+            "points": [[at_ms, each.p50_ms, each.p99_ms] for at_ms, each in activity.latency_points],
         },
         "refusals": activity.refusals,
         "errors": activity.errors,

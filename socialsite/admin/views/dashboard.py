@@ -16,12 +16,14 @@ from socialsite.admin.labels import ACTION_LABELS, METRIC_LABELS, TemplateContex
 from socialsite.admin.presenters.accounts import audit_log_json
 from socialsite.admin.presenters.activity import activity_json, activity_page
 from socialsite.admin.presenters.dashboard import dashboard_json, dashboard_page
-from socialsite.admin.requests import build_next_url, get_services, parse_cursor
+from socialsite.admin.requests import build_next_url, get_services
 from socialsite.clock import DAY_MS
 from socialsite.errors import MalformedRequest
+from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.recipes.time_series import Point
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import respond
+from timelines.pages.queries import parse_cursor
 
 AUDIT_LOG_ENTRIES_PER_PAGE = 50
 QUERY_MAX_LENGTH = 40
@@ -86,7 +88,7 @@ async def audit_log(request: SiteRequest) -> HttpResponse:
     since_ms, until_ms = _parse_day(query, "since") or 0, _parse_day(query, "until")
     entries, cursor = await AuditLog(services.store).search(
         AUDIT_LOG_ENTRIES_PER_PAGE,
-        parse_cursor(request),
+        parse_cursor(request.GET, validated_stream_id),
         since_ms=since_ms,
         until_ms=None if until_ms is None else until_ms + DAY_MS - 1,
         **facts,

@@ -12,11 +12,12 @@ from accounts.accounts.service import AccountService
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.dead_letters import DeadLetters
 from socialsite.admin.presenters.accounts import letter_json
-from socialsite.admin.requests import build_next_url, get_actor, get_services, parse_cursor
+from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.errors import MalformedRequest
-from socialsite.recipes.job_queue import OUTBOX, STREAM_ID
+from socialsite.recipes.job_queue import OUTBOX, STREAM_ID, validated_stream_id
 from socialsite.web.requests import SiteRequest, get_form_data
 from socialsite.web.responses import done, respond
+from timelines.pages.queries import parse_cursor
 
 LETTERS_PER_PAGE = 20
 LetterAction = Callable[[DeadLetters, Actor, str], Awaitable[None]]
@@ -24,7 +25,8 @@ LetterAction = Callable[[DeadLetters, Actor, str], Awaitable[None]]
 
 async def index(request: SiteRequest) -> HttpResponse:
     queue = _parse_queue(request, request.GET.get("queue"))
-    letters = await DeadLetters(get_services(request), queue).page(LETTERS_PER_PAGE, parse_cursor(request))
+    before = parse_cursor(request.GET, validated_stream_id)
+    letters = await DeadLetters(get_services(request), queue).page(LETTERS_PER_PAGE, before)
     ids = {letter.account_id for letter in letters if letter.account_id is not None}
     authors = await request.services[AccountService].find_authors(ids) if ids else {}
     cursor = letters[-1].letter.id if len(letters) == LETTERS_PER_PAGE else None

@@ -15,18 +15,18 @@ from accounts.errors import AccountNotFound, AlreadyDecided, FieldErrors
 from accounts.forms import ANSWER_MAX_LENGTH, parse_choice
 from accounts.joining.presenters import invitations_page
 from accounts.joining.service import JoiningService, check_text
-from socialsite.admin.audit_log import AuditLog
 from socialsite.admin.presenters.accounts import author_json
-from socialsite.admin.requests import build_next_url, get_actor, get_services
+from socialsite.admin.requests import build_next_url, record_action
 from socialsite.errors import ApiError, MalformedRequest
 from socialsite.ids import AccountId, parse_id
 from socialsite.web.middleware.errors import get_error_status, shows_errors
-from socialsite.web.requests import SiteRequest, get_form_data, wants_json
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, format_iso_time, json_response, respond, select_fields
 from timelines.drafts.draft import Draft
 from timelines.drafts.service import DraftService
 from timelines.errors import DraftNotFound
 from timelines.media.service import MediaService
+from timelines.pages.queries import decode_id, parse_cursor
 
 APPLICATIONS_PER_PAGE, HELD_PER_PAGE, INVITATIONS_PER_PAGE = 30, 20, 20
 DECISIONS_AT_ONCE = APPLICATIONS_PER_PAGE
@@ -37,7 +37,8 @@ Decide = Callable[[str], Awaitable[None]]
 
 async def applications(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
     """Show the accounts that wait for approval, the oldest first."""
-    page, next_ms = await request.services[JoiningService].waiting(_parse_after(request), APPLICATIONS_PER_PAGE)
+    after_ms = parse_cursor(request.GET, decode_id) or 0
+    page, next_ms = await request.services[JoiningService].waiting(after_ms, APPLICATIONS_PER_PAGE)
     next_url = build_next_url(request, next_ms)
     return respond(
         request,
@@ -76,14 +77,13 @@ def _sent_decision(request: SiteRequest, name: str, error: FieldErrors | None) -
 @shows_errors(applications, FieldErrors)
 async def decide_applications(request: SiteRequest) -> HttpResponseBase:
     """Approve or refuse the chosen accounts. An account about which another has decided meanwhile is named."""
-    fields, joining, actor = get_form_data(request), request.services[JoiningService], get_actor(request)
+    fields, joining, decider_id = get_form_data(request), request.services[JoiningService], require_viewer_id(request)
     is_refusal, text = _parse_decision(request)
-    log, decider_id = AuditLog(get_services(request).store), AccountId(actor.account_id)
 
     async def decide(value: str) -> None:
         account_id = AccountId(parse_id(value) or 0)
         await request.services[AccountService].get(account_id)
-        await log.record(actor, "refuse_application" if is_refusal else "approve", f"account:{account_id}")
+        await record_action(request, "refuse_application" if is_refusal else "approve", f"account:{account_id}")
         if is_refusal:
             await joining.refuse(account_id, decider_id, text)
         else:
@@ -94,7 +94,8 @@ async def decide_applications(request: SiteRequest) -> HttpResponseBase:
 
 async def held(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
     """Show the first posts with links that wait for staff, the oldest first."""
-    page, next_ms = await request.services[DraftService].held(_parse_after(request), HELD_PER_PAGE)
+    after_ms = parse_cursor(request.GET, decode_id) or 0
+    page, next_ms = await request.services[DraftService].held(after_ms, HELD_PER_PAGE)
     authors = await request.services[AccountService].find_authors({account_id for account_id, _draft in page})
     rows = [await _held_row(request, draft, authors[owner]) for owner, draft in page if owner in authors]
     next_url = build_next_url(request, next_ms)
@@ -138,14 +139,13 @@ async def _held_row(request: SiteRequest, draft: Draft, author: Author) -> dict[
 @shows_errors(held, FieldErrors)
 async def decide_held(request: SiteRequest) -> HttpResponseBase:
     """Publish a held post, or give it back to its author with a text."""
-    drafts, actor, (is_refusal, text) = request.services[DraftService], get_actor(request), _parse_decision(request)
+    drafts, (is_refusal, text) = request.services[DraftService], _parse_decision(request)
 
     async def decide(value: str) -> None:
         owner, draft_id = (parse_id(part) for part in (value + ":").split(":")[:2])
         if owner is None or draft_id is None:
             raise MalformedRequest
-        action = "refuse_post" if is_refusal else "release_post"
-        await AuditLog(get_services(request).store).record(actor, action, f"account:{owner}")
+        await record_action(request, "refuse_post" if is_refusal else "release_post", f"account:{owner}")
         if is_refusal:
             await drafts.refuse(AccountId(owner), draft_id, text)
         else:
@@ -169,15 +169,15 @@ async def invitations(request: SiteRequest, account_id: int) -> HttpResponse:
     accounts, joining, me = request.services[AccountService], request.services[JoiningService], AccountId(account_id)
     account = await accounts.get(me)
     inviters = await _find_inviters(accounts, joining, me)
-    skipped = parse_id(request.GET.get("cursor", "")) or 0
+    skipped = parse_cursor(request.GET, decode_id) or 0
     stored = await joining.invitations(me)
     shown = dict(list(stored.items())[skipped : skipped + INVITATIONS_PER_PAGE])
     rows = invitations_page(shown, me, "/", request.services.clock.now_ms())
-    ids = await accounts.find_ids_by_handle({handle for row in rows for handle in row["handles"]})
+    ids = await accounts.find_ids_by_handle({handle for each in shown.values() for handle in each.handles})
     invited = await joining.find_invited(list(ids.values()), me)
     authors = await accounts.find_authors(invited)
     for row in rows:
-        row["invited"] = [authors[ids[handle]] for handle in row["handles"] if ids.get(handle) in authors]
+        row["invited"] = [authors[ids[handle]] for handle in row["invitation"].handles if ids.get(handle) in authors]
     is_last = skipped + INVITATIONS_PER_PAGE >= len(stored)
     next_url = build_next_url(request, None if is_last else skipped + INVITATIONS_PER_PAGE)
     return respond(
@@ -194,26 +194,14 @@ async def invitations(request: SiteRequest, account_id: int) -> HttpResponse:
             "account": author_json(account.author),
             "inviters": list(map(author_json, inviters)),
             "invitations": [
-                {
-                    "created_at": format_iso_time(row["created_ms"]),
-                    "expires_at": format_iso_time(row["expires_ms"]),
-                    "uses": row["uses"],
-                    "note": row["note"],
-                    "invited": list(map(author_json, row["invited"])),
-                }
+                select_fields(
+                    row["invitation"], "created_at expires_at uses note", invited=list(map(author_json, row["invited"]))
+                )
                 for row in rows
             ],
             "next": next_url,
         },
     )
-
-
-def _parse_after(request: SiteRequest) -> int:
-    """Return the time of `?cursor=`, or 0. Raises MalformedRequest."""
-    text = request.GET.get("cursor", "0")
-    if not (text.isascii() and text.isdigit() and len(text) <= 15):
-        raise MalformedRequest(fields={"cursor": _("This cursor is not valid.")})
-    return int(text)
 
 
 def _parse_decision(request: SiteRequest) -> tuple[bool, str]:

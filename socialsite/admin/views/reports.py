@@ -99,8 +99,7 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
         },
         data=lambda: {
             **_report_json(report, authors),
-            "comment": report.comment,
-            "rules": list(report.rules),
+            **select_fields(report, "comment rules"),
             "posts": [{"id": str(post.id), "text": post.text, "exists": post.id in now} for post in then],
             "claim": claim and _claim_json(claim, authors),
             "reports_about": related.about_count,
@@ -191,11 +190,7 @@ def _post_context(then: Post, now: Post | None, authors: Authors) -> TemplateCon
     """Return a post as it was, and its present text if the text changed."""
     author = authors.get(then.author_id)
     return {
-        "warning": then.extra.spoiler_text,
-        "text": then.text,
-        "pictures": [picture.alt or _("Picture without a description") for picture in then.extra.media],
-        "options": then.extra.poll.options if then.extra.poll else (),
-        "created_ms": then.created_ms,
+        "post": then,
         "is_deleted": now is None,
         "present_text": now.searchable_text if now and now.searchable_text != then.searchable_text else "",
         "url": post_url(then.id, author) if now and author else "",
