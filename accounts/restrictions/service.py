@@ -25,11 +25,8 @@ class RestrictionService:
 
     accounts: AccountRepository
 
-    async def limit(self, account_id: AccountId) -> bool:
-        return await self._set("limited", account_id, LIMITED, 1)
-
-    async def unlimit(self, account_id: AccountId) -> bool:
-        return await self._set("unlimited", account_id, LIMITED, 0)
+    async def limit(self, account_id: AccountId, *, is_limited: bool = True) -> bool:
+        return await self._set("limited" if is_limited else "unlimited", account_id, LIMITED, is_limited)
 
     async def silence(self, account_id: AccountId, until_ms: int) -> bool:
         """Let the account not write until the time, or write again if it is 0. It ends by itself."""
@@ -37,13 +34,11 @@ class RestrictionService:
         log.info("silenced", account=account_id, until_ms=until_ms)
         return changed
 
-    async def mark_pictures(self, account_id: AccountId) -> bool:
-        return await self._set("pictures_marked", account_id, MARKS_PICTURES, 1)
+    async def mark_pictures(self, account_id: AccountId, *, are_marked: bool = True) -> bool:
+        event = "pictures_marked" if are_marked else "pictures_unmarked"
+        return await self._set(event, account_id, MARKS_PICTURES, are_marked)
 
-    async def unmark_pictures(self, account_id: AccountId) -> bool:
-        return await self._set("pictures_unmarked", account_id, MARKS_PICTURES, 0)
-
-    async def _set(self, event: str, account_id: AccountId, bit: int, value: int) -> bool:
-        changed = await self.accounts.set_restriction(account_id, RESTRICTIONS_FIELD, bit, value)
+    async def _set(self, event: str, account_id: AccountId, bit: int, is_set: bool) -> bool:
+        changed = await self.accounts.set_restriction(account_id, RESTRICTIONS_FIELD, bit, int(is_set))
         log.info(event, account=account_id)
         return changed

@@ -63,16 +63,14 @@ class AccountOverview:
     logins: list[SecurityEvent]
 
 
-async def find_shown_posts(
-    services: Services, account_id: AccountId, chosen: Collection[int] = (), limit: int = POSTS_SHOWN
-) -> list[Post]:
+async def find_shown_posts(services: Services, account_id: AccountId, chosen: Collection[int] = ()) -> list[Post]:
     """Return the newest posts and the chosen ones of an account. Posts for followers are left out unless chosen."""
-    ids = await services.repositories.author_feeds.read(account_id, ABOVE_ALL_IDS, 2 * limit, upward=False)
+    ids = await services.repositories.author_feeds.read(account_id, ABOVE_ALL_IDS, 2 * POSTS_SHOWN, upward=False)
     posts = await services.repositories.posts.find_shown(list(dict.fromkeys([*map(PostId, chosen), *ids])))
     own = [post for post in posts.values() if post.author_id == account_id and post.boost_of is None]
     named = [post for post in own if post.id in chosen]
     others = [post for post in own if post.id not in chosen and post.audience != FOLLOWERS]
-    return named + sorted(others, key=lambda post: -post.id)[:limit]
+    return named + sorted(others, key=lambda post: -post.id)[:POSTS_SHOWN]
 
 
 class Moderation:
@@ -142,7 +140,7 @@ class Moderation:
         """Undo all suspensions of an account, and show it again if a repair hid it. A new suspension stays in force."""
         await self._record_action(actor, "reinstate", account_id)
         sanctions = SanctionService(self._services)
-        for sanction in await sanctions.list_all(account_id):
+        for sanction in await self._services.repositories.sanctions.list_all(account_id):
             if sanction.kind == "suspend" and not sanction.undo_ms:
                 await sanctions.take_back(actor, sanction)
         await sanctions.settle(account_id, "suspend")

@@ -190,10 +190,6 @@ class SanctionService:
         next_ms = max((each.appeal.at_ms for each in appeals if each.appeal), default=None)
         return appeals, next_ms if len(references) == limit else None
 
-    async def list_all(self, account_id: AccountId) -> list[Sanction]:
-        """Return all sanctions and notes of an account, newest first."""
-        return await self._sanctions.list_all(account_id)
-
     # Completion
 
     @property
@@ -288,9 +284,9 @@ class SanctionService:
             case "fold_posts":
                 await self._set_folds(posts, in_force)
             case "mark_pictures":
-                await (restrictions.mark_pictures if in_force else restrictions.unmark_pictures)(account_id)
+                await restrictions.mark_pictures(account_id, are_marked=bool(in_force))
             case "limit":
-                await (restrictions.limit if in_force else restrictions.unlimit)(account_id)
+                await restrictions.limit(account_id, is_limited=bool(in_force))
             case "silence":
                 await restrictions.silence(account_id, max((each.until_ms for each in in_force), default=0))
             case "suspend":

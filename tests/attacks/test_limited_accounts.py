@@ -139,13 +139,13 @@ async def test_strangers_do_not_hear_of_a_limited_account(scenario: LimitedScena
 
 
 async def test_a_limit_ends_for_everybody_at_once(scenario: LimitedScenario, site: Services) -> None:
-    await site.restrictions.unlimit(AccountId(1))
+    await site.restrictions.limit(AccountId(1), is_limited=False)
     seen = await pages_with_the_canary(scenario, "carol")
     assert {"/public/", "/tags/<str:tag>/", "/notifications/", "/@<handle:handle>/feed.atom"} <= seen
 
 
 async def test_marked_pictures_are_sensitive_everywhere(scenario: LimitedScenario, site: Services) -> None:
-    await site.restrictions.unlimit(AccountId(1))
+    await site.restrictions.limit(AccountId(1), is_limited=False)
     path = f"/@alice/{scenario.ids['post_id']}/"
     carol, post_path = scenario.browsers["carol"], f"/api/v1/statuses/{scenario.ids['post_id']}"
     before = await carol.get(path)
@@ -158,5 +158,5 @@ async def test_marked_pictures_are_sensitive_everywhere(scenario: LimitedScenari
     assert (await scenario.clients["carol"].get(post_path)).json()["sensitive"] is True
     assert '"sensitive":true' in (await carol.get_json(path)).text
     assert "&lt;img" not in (await carol.get("/@alice/feed.atom")).text
-    await site.restrictions.unmark_pictures(AccountId(1))
+    await site.restrictions.mark_pictures(AccountId(1), are_marked=False)
     assert "pictures-cover" not in (await carol.get(path)).text

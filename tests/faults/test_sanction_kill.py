@@ -75,7 +75,7 @@ async def test_a_stored_suspension_is_completed_and_told_once_if_its_process_is_
 
     killed = stored = 0
     async for person, was_killed in kill_each(world, redis_server, SUSPEND, prepare):
-        rows = await SanctionService(services).list_all(person.id)
+        rows = await services.repositories.sanctions.list_all(person.id)
         killed, stored = killed + was_killed, stored + len(rows)
         assert (await services.accounts.get(person.id)).is_active == (not rows)
         assert all(row.is_complete for row in rows)
@@ -95,7 +95,7 @@ async def test_an_appeal_and_its_entry_in_the_queue_are_both_stored_or_neither_i
 
     killed = stored = 0
     async for person, was_killed in kill_each(world, redis_server, APPEAL, prepare):
-        (row,) = await SanctionService(services).list_all(person.id)
+        (row,) = await services.repositories.sanctions.list_all(person.id)
         killed, stored = killed + was_killed, stored + row.is_appeal_open
         assert await services.repositories.sanctions.is_listed_appeal(person.id, row.id) == row.is_appeal_open
     assert 2 < killed < MAX_REPLIES

@@ -276,7 +276,7 @@ class RightsSite(RightsModel):
         self.limited.add(one.id)
 
     async def do_unlimit(self, one: Person, other: Person, number: int) -> None:
-        await self.services.restrictions.unlimit(one.id)
+        await self.services.restrictions.limit(one.id, is_limited=False)
         self.limited.discard(one.id)
 
     async def do_filter(self, one: Person, other: Person, number: int) -> None:

@@ -52,7 +52,7 @@ async def test_a_warning_is_news_until_the_person_has_opened_it(
         sam.account_id,
     )
     assert not (await services.accounts.get(bob.id)).has_sanctions
-    assert [each.kind for each in await sanctions.list_all(bob.id)] == ["warning", "note"]
+    assert [each.kind for each in await services.repositories.sanctions.list_all(bob.id)] == ["warning", "note"]
     assert (await staff_actions(services))[-1] == ("warning", f"sanction:{warning.id}")
 
 
@@ -104,7 +104,7 @@ async def test_only_a_suspended_account_can_be_deleted_and_its_sanctions_are_del
     await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
     await sanctions.apply(sam, bob.id, "delete", "Deleted.")
     assert (await services.accounts.get(bob.id)).state == "deleted"
-    assert await sanctions.list_all(bob.id) == []
+    assert await services.repositories.sanctions.list_all(bob.id) == []
     assert await services.repositories.sanctions.find_due(1 << 53, 10) == []
     with pytest.raises(AccountNotFound):
         await sanctions.apply(sam, bob.id, "note", "Too late.")
@@ -152,11 +152,11 @@ async def test_limits_marks_and_silences_last_until_the_last_of_them_is_undone(
     [("warning", {"text": "  "}), ("warning", {"text": "x" * 2_001}), ("silence", {"text": "Hush."})],
 )
 async def test_a_sanction_without_a_text_or_a_time_is_refused(
-    sanctions: SanctionService, sam: Actor, bob: Person, kind: str, fields: dict[str, str]
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person, kind: str, fields: dict[str, str]
 ) -> None:
     with pytest.raises(FieldErrors):
         await sanctions.apply(sam, bob.id, kind, **fields)  # type: ignore[arg-type]
-    assert await sanctions.list_all(bob.id) == []
+    assert await services.repositories.sanctions.list_all(bob.id) == []
 
 
 async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_stored(
@@ -173,7 +173,7 @@ async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_st
     await repository.schedule(bob.id, stored.id, now_ms - 1)
     await sanctions.complete_due()
     assert (await services.accounts.get(bob.id)).is_active
-    (completed,) = await sanctions.list_all(bob.id)
+    (completed,) = await services.repositories.sanctions.list_all(bob.id)
     assert completed.is_complete
     assert await repository.find_due(now_ms + COMPLETION_DELAY_MS, 10) == []
 
@@ -185,7 +185,7 @@ async def test_a_form_that_is_sent_twice_makes_one_sanction(
     twice = [sanctions.apply(sam, bob.id, "warning", "Please be kind.", id=id) for _ in range(2)]
     first, second = await asyncio.gather(*twice)
     assert first.id == second.id == id
-    assert len(await sanctions.list_all(bob.id)) == 1
+    assert len(await services.repositories.sanctions.list_all(bob.id)) == 1
 
 
 async def test_above_the_cap_the_oldest_note_is_dropped_first_and_no_decision_in_force(

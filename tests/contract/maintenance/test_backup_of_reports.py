@@ -75,7 +75,7 @@ class ModeratedSite:
             services.site.settings,
             services.site.announcements,
             (bob.limited, bob.has_sanctions),
-            await sanctions.list_all(self.bob.id),
+            await services.repositories.sanctions.list_all(self.bob.id),
             await sanctions.list_appeals(0, 10),
             await services.staff.list_roles(),
             await services.joining.waiting(0, 10),
@@ -117,7 +117,7 @@ async def test_a_deletion_leaves_no_data_of_the_account_with_staff(moderated: Mo
     for account_id in (bob.id, moderated.olga):
         await services.accounts.delete(account_id=account_id)
         await world.deliver_all()
-    assert await moderated.sanctions.list_all(bob.id) == []
+    assert await services.repositories.sanctions.list_all(bob.id) == []
     assert await moderated.sanctions.list_appeals(0, 10) == ([], None)
     assert await services.repositories.sanctions.list_appeals(0, 1) == []
     assert await services.joining.invitations(bob.id) == {}

@@ -363,7 +363,7 @@ async def test_a_sanction_closes_its_reports_and_only_one_staff_member_acts(worl
     assert closed.outcome == "acted"
     with pytest.raises(ReportNotFound):  # a report about another account
         await sanctions.apply(Actor(staff[0].id, "abad1dea"), alice.id, "warning", "Be kind.", report_ids=[made.id])
-    (sanction,) = await sanctions.list_all(bob.id)
+    (sanction,) = await services.repositories.sanctions.list_all(bob.id)
     assert sanction.actor_id == closed.closed_by
     (entry,) = (await services.notifications.page(alice.id)).entries
     assert entry.kind == "report_closed"

@@ -66,7 +66,7 @@ async def limited_to_others(scene: VisibilityScenario) -> None:
 async def unlimited(scene: VisibilityScenario) -> None:
     await scene.alice.follows(scene.bob)
     assert await on_home(scene), "a follow needs no request"
-    await scene.services.restrictions.unlimit(scene.bob.id)
+    await scene.services.restrictions.limit(scene.bob.id, is_limited=False)
 
 
 async def quiet(scene: VisibilityScenario) -> None:
@@ -117,7 +117,7 @@ ACTIONS: dict[str, Action] = {
     "lock, to others": Action(locked_out, let_in, EVERYWHERE),
     "limit, to a follower": Action(
         lambda s: s.services.restrictions.limit(s.bob.id),
-        lambda s: s.services.restrictions.unlimit(s.bob.id),
+        lambda s: s.services.restrictions.limit(s.bob.id, is_limited=False),
         AMONG_STRANGERS | {"feed"},
     ),
     "limit, to others": Action(limited_to_others, unlimited, EVERYWHERE),

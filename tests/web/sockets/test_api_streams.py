@@ -317,8 +317,8 @@ async def test_a_limit_is_in_force_at_once_on_open_streams_of_two_processes(daph
             with contextlib.suppress(TimeoutError):
                 await all_receive(f"ready {number}", 0.5)
                 break
-        for number, change in enumerate((services.restrictions.limit, services.restrictions.unlimit)):
-            await change(bob.id)
+        for number, is_limited in enumerate((True, False)):
+            await services.restrictions.limit(bob.id, is_limited=is_limited)
             await bob.publishes(f"after step {number}")
             await all_receive(f"marker {number}")
         for handle, texts in streams:

@@ -73,7 +73,7 @@ async def limited_to_others(scene: SocketRightsScenario) -> None:
 
 
 async def unlimited(scene: SocketRightsScenario) -> None:
-    await scene.services.restrictions.unlimit(scene.bob.id)
+    await scene.services.restrictions.limit(scene.bob.id, is_limited=False)
     await scene.alice.follows(scene.bob)
 
 
@@ -95,7 +95,8 @@ ACTIONS: dict[str, tuple[Act, Act, frozenset[str]]] = {
     ),
     "lock, to others": (locked_out, let_in, ALL),
     "limit, to a follower": (
-        lambda s: s.services.restrictions.limit(s.bob.id), lambda s: s.services.restrictions.unlimit(s.bob.id),
+        lambda s: s.services.restrictions.limit(s.bob.id),
+        lambda s: s.services.restrictions.limit(s.bob.id, is_limited=False),
         frozenset({"tag", "public"}),
     ),
     "limit, to others": (limited_to_others, unlimited, ALL),
