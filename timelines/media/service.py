@@ -23,6 +23,7 @@ from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.site.service import SiteService
 from timelines.errors import MediaInvalid, MediaNotFound, MediaQuotaReached, MediaRefused, PostInvalid
+from timelines.media.links import is_link_key
 from timelines.media.media import (
     MEDIA_PER_POST,
     PREVIEW_PICTURE_TTL_MS,
@@ -58,10 +59,8 @@ DELETION_MS = 60_000
 ABANDONED_FILE_MS = 3_600_000
 """No process writes a temporary file for so long."""
 READY_POLL_S = 0.1
-PREVIEW_PICTURE_TIMEOUT_S = 15.0
-"""Time that a job waits for the encoding of the picture of a preview."""
-PROFILE_PICTURE_TIMEOUT_S = 5.0
-"""Time that a change of the profile waits for the encoding."""
+PREVIEW_PICTURE_TIMEOUT_S, PROFILE_PICTURE_TIMEOUT_S = 15.0, 5.0
+"""Times that the job of a preview and a change of the profile wait for the encoding."""
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
 
 FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
@@ -327,10 +326,12 @@ class MediaService:
 
     # Files
 
-    async def find_file(self, viewer_id: AccountId | None, name: str, size: MediaSize, extension: str) -> ServedFile:
+    async def find_file(
+        self, viewer_id: AccountId | None, name: str, size: MediaSize, extension: str, key: str = ""
+    ) -> ServedFile:
         """Return the file at a URL. Raises MediaNotFound if the viewer may not see it.
 
-        A picture of a post is visible to viewers of the post, an unattached picture to its owner.
+        A picture of a post is visible to viewers of the post, an unattached picture to its owner, both also by a key.
         """
         parsed = parse_name(name)
         row = None if parsed is None else await self.rows.find(parsed[0])
@@ -338,20 +339,20 @@ class MediaService:
             raise MediaNotFound
         if row.state != "ready" or row.extension != extension:
             raise MediaNotFound
-        is_public = await self._find_row_audience(viewer_id, row)
+        is_public = await self._find_row_audience(viewer_id, row, key)
         if is_public is None:
             raise MediaNotFound
         return ServedFile(media_file(name, size, extension), is_public)
 
-    async def _find_row_audience(self, viewer_id: AccountId | None, row: Media) -> bool | None:
+    async def _find_row_audience(self, viewer_id: AccountId | None, row: Media, key: str) -> bool | None:
         if row.kind in ("preview", "logo"):
             return True
         if row.kind != "picture":
             owner = (await self.accounts.find_authors([row.owner])).get(row.owner)
             return True if owner is not None and owner.is_visible else None
         if not row.post or viewer_id == row.owner:
-            return False if viewer_id == row.owner else None
-        return await self.find_audience(viewer_id, row.post)
+            return False if viewer_id == row.owner or is_link_key(key, row) else None
+        return await self.find_audience(row.owner if is_link_key(key, row) else viewer_id, row.post)
 
     # Deletion
 

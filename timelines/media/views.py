@@ -78,7 +78,8 @@ async def delete(request: SiteRequest, media_id: int) -> HttpResponseBase:
 async def file(request: SiteRequest, name: str, size: MediaSize, extension: str) -> HttpResponseBase:
     """Send a file to a viewer of its post, or let nginx send it."""
     services = request.services
-    served = await services[MediaService].find_file(get_viewer_id(request), name, size, extension)
+    key = request.GET.get("key", "")
+    served = await services[MediaService].find_file(get_viewer_id(request), name, size, extension, key)
     response: HttpResponseBase
     if settings.MEDIA_ACCEL_PATH:
         response = HttpResponse(headers={"X-Accel-Redirect": f"{settings.MEDIA_ACCEL_PATH}{served.name}"})

@@ -78,6 +78,28 @@ async def test_an_edit_removes_the_warning_and_the_pictures_that_it_leaves_out(
         assert (edited["media_attachments"], edited["spoiler_text"], edited["sensitive"]) == ([], "", False)
 
 
+async def test_apps_load_pictures_for_followers_by_the_key_of_their_urls(open_api: OpenApi, site: Services) -> None:
+    """Apps send neither a cookie nor a token for a picture."""
+    alice, bob, visitor = await open_api("alice"), await open_api("bob"), await open_api()
+    uploaded = await upload(alice, site)
+    assert (await visitor.get(uploaded["preview_url"])).status_code == HTTPStatus.OK
+    fields = {"status": "x", "media_ids": [uploaded["id"]]}
+    post = (await alice.post(STATUSES, visibility="private", **fields)).json()
+    await bob.post(f"/api/v1/accounts/{post['account']['id']}/follow")
+    (media,) = (await bob.get(f"{STATUSES}/{post['id']}")).json()["media_attachments"]
+    other_key = uploaded["url"].partition("?")[2]
+    for url in (media["url"], media["preview_url"]):
+        shown = await visitor.get(url)
+        assert (shown.status_code, shown.headers["cache-control"][:7]) == (HTTPStatus.OK, "private")
+        bare = url.partition("?")[0]
+        for wrong in (bare, f"{bare}?key=", f"{bare}?{other_key}", url[:-1]):
+            assert (await visitor.get(wrong)).status_code == HTTPStatus.NOT_FOUND
+    await alice.http.delete(f"{STATUSES}/{post['id']}")
+    assert (await visitor.get(media["url"])).status_code == HTTPStatus.NOT_FOUND
+    public = (await alice.post(STATUSES, status="y", media_ids=[(await upload(alice, site))["id"]])).json()
+    assert "?" not in public["media_attachments"][0]["url"]
+
+
 async def test_a_deleted_post_leaves_its_pictures_to_the_next_post(open_api: OpenApi, site: Services) -> None:
     alice = await open_api("alice")
     media = await upload(alice, site)

@@ -1,19 +1,22 @@
 """The entity MediaAttachment (https://docs.joinmastodon.org/entities/MediaAttachment/)."""
 
+from socialsite.ids import PostId
+from timelines.media.links import link_query
 from timelines.media.media import Media
 from timelines.pages.pictures import attachment_url
 from timelines.pages.presenters import Json
 from timelines.posts.post import MediaAttachment
 
 
-def attachment_entity(attachment: MediaAttachment, site_url: str) -> Json:
-    """Return a picture of a post."""
+def attachment_entity(attachment: MediaAttachment, site_url: str, post_id: PostId | None = None) -> Json:
+    """Return a picture. Give the id of its post, or 0, if not everybody may see the picture."""
     x, y = attachment.focus
+    query = "" if post_id is None else link_query(f"{attachment.id}-{attachment.secret}", post_id)
     return {
         "id": str(attachment.id),
         "type": "image",
-        "url": site_url + attachment_url(attachment, "full"),
-        "preview_url": site_url + attachment_url(attachment, "small"),
+        "url": site_url + attachment_url(attachment, "full") + query,
+        "preview_url": site_url + attachment_url(attachment, "small") + query,
         "remote_url": None,
         "preview_remote_url": None,
         "text_url": None,
@@ -25,7 +28,7 @@ def attachment_entity(attachment: MediaAttachment, site_url: str) -> Json:
 
 def upload_entity(row: Media, site_url: str) -> Json:
     """Return an upload. Its URLs are null until it is encoded."""
-    entity = attachment_entity(row.attachment, site_url)
+    entity = attachment_entity(row.attachment, site_url, row.post)
     if row.state == "ready":
         return entity | {"meta": entity["meta"] | {"small": _size_json(row.small_width, row.small_height)}}
     return entity | {"url": None, "preview_url": None, "blurhash": None, "meta": {"focus": entity["meta"]["focus"]}}

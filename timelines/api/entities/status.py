@@ -54,7 +54,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "replies_count": shown.counts.replies,
         "reblogs_count": shown.counts.boosts,
         "favourites_count": shown.counts.likes,
-        "media_attachments": [] if is_boost else [attachment_entity(each, site_url) for each in extra.media],
+        "media_attachments": [] if is_boost else _media_json(post, shown.author, site_url),
         "mentions": [] if is_boost else [_mention_json(handle, id, site_url) for handle, id in mentions],
         "tags": [] if is_boost else tags_json(post, site_url),
         "emojis": [],
@@ -123,7 +123,7 @@ def version_entity(post: Post, author: Author, site_url: str) -> Json:
         "spoiler_text": extra.spoiler_text,
         "sensitive": are_pictures_hidden(post, author),
         "created_at": format_iso_time(extra.edited_ms or post.created_ms),
-        "media_attachments": [attachment_entity(each, site_url) for each in extra.media],
+        "media_attachments": _media_json(post, author, site_url),
         "emojis": [],
         "quote": None,
         **({} if poll is None else {"poll": poll}),
@@ -159,6 +159,11 @@ def scheduled_entity(draft: Draft, form: PostForm, media: list[Json]) -> Json:
 
 def tags_json(post: Post, site_url: str) -> list[Json]:
     return [{"name": tag, "url": site_url + hashtag_url(tag)} for tag in find_all_hashtags(post.text)]
+
+
+def _media_json(post: Post, author: Author, site_url: str) -> list[Json]:
+    restricted_id = post.id if requires_follow(post, author) else None
+    return [attachment_entity(each, site_url, restricted_id) for each in post.extra.media]
 
 
 def _mention_json(handle: str, account_id: int, site_url: str) -> Json:

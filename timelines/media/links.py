@@ -1,0 +1,28 @@
+"""The URLs of pictures for apps, which send no token for files.
+
+Who has the URL of a picture of a post for followers sees the picture as long as the post has it.
+"""
+
+from django.conf import settings
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from socialsite.ids import PostId
+from timelines.media.media import Media
+
+KEY_LENGTH = 32
+
+
+def link_query(name: str, post_id: PostId) -> str:
+    """Return the query of the URL of a picture. `post_id` is 0 for a picture without a post."""
+    return f"?key={_key(name, post_id, settings.SECRET_KEY)}"
+
+
+def is_link_key(key: str, row: Media) -> bool:
+    """Return whether the key belongs to the picture of the post that has it now. Without a key there is no digest."""
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS) if key else ()
+    return any(constant_time_compare(key, _key(row.name, row.post, secret)) for secret in secrets)
+
+
+def _key(name: str, post_id: PostId, secret: str) -> str:
+    digest = salted_hmac("timelines.media.links", f"{name} {post_id}", secret, algorithm="sha256")
+    return digest.hexdigest()[:KEY_LENGTH]
