@@ -8,6 +8,7 @@ from msgspec import Raw
 from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
+from socialsite.languages import parse_language
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer, require_viewer_id
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.poll import poll_entity
@@ -42,10 +43,11 @@ NUMBERED = re.compile(r"^media_attributes\[\d+\]")
 
 
 def post_fields(request: SiteRequest) -> FormFields:
-    """Return the fields of a post with the names and booleans of PostForm."""
+    """Return the fields of a post with the names and booleans of PostForm, without an unknown language."""
     fields = api_fields(request)
     names = ((NUMBERED.sub("media_attributes[]", name), value) for name, value in fields.pairs)
-    pairs = [(FIELD_NAMES.get(name, name), value) for name, value in names if name not in FLAGS]
+    ignored = {"language"} if parse_language(fields.get("language", "")) is None else set()
+    pairs = [(FIELD_NAMES.get(name, name), value) for name, value in names if name not in {*FLAGS, *ignored}]
     pairs += [(name, "on" if flag(fields, name) else "off") for name in FLAGS if fields.get(name)]
     if key := request.headers.get("Idempotency-Key"):
         pairs.append(("idempotency_key", key))

@@ -22,6 +22,16 @@ async def test_a_post_has_its_fields_and_one_id_for_an_idempotency_key(open_api:
     assert again.json()["id"] == status["id"]
 
 
+async def test_a_language_that_the_site_does_not_know_is_ignored(open_api: OpenApi) -> None:
+    """Apps send the language of the device, such as Cantonese."""
+    alice = await open_api("alice")
+    for sent, stored in (("yue-Hant-HK", None), ("fil", None), ("zh-TW", "zh")):
+        status = await alice.post(STATUSES, status=f"in {sent}", language=sent)
+        assert (status.status_code, status.json()["language"]) == (200, stored)
+    edited = await alice.http.put(f"{STATUSES}/{status.json()['id']}", json={"status": "edited", "language": "yue"})
+    assert edited.json()["language"] == "zh"
+
+
 async def test_a_direct_post_and_an_empty_post_are_refused(open_api: OpenApi) -> None:
     alice = await open_api("alice")
     for fields in ({"status": "psst", "visibility": "direct"}, {"status": ""}, {"status": "x", "in_reply_to_id": "9"}):
