@@ -31,12 +31,8 @@ MISSED = """
 
 Shares of processor time, sampled with py-spy (`py-spy record --pid PID --format raw`).
 
-- **B21, home as met.** Of the time of the web process (20,000 accounts, 150,000 posts, 5,000 readers): handler,
-  middleware and views 50 %, in it entries 8 %, the parts of the frame that differ between readers 8 %, session 6 %;
-  reading the home (skeleton, hydration, filter) 26 %; HTTP in daphne and Twisted, and connections to Redis 24 %. No
-  part dominates. Readers with the same preferences share the rendered frame (navigation, composer, texts). On this
-  smaller site the page took 3.33 times the CPU of "hello", and 3.68 times with commit 7dd88441, which rendered a frame
-  for each reader and a menu for each post (4 rounds in turn, load above 2).
+- **B21, home as met.** The record in the table is older than commit 13dc1c48, with which the page takes 0.80 of the
+  CPU. [The profile](decisions/home-page-cost.md) has its parts; no part dominates.
 - **B27, imports.** The client is the bottleneck. Of the import of follows, lines and handles take 16 % of its time,
   accounts with their names in the search index 28 %, edges 42 %. Redis is busy for about 60 % of the client's time.
 - **B12, backup, restore and audit.** The records in the table are older than these budgets: 15, 60 and 20 s. With
