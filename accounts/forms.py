@@ -173,7 +173,12 @@ class SignUpForm(NewPasswordForm):
 
 class InvitationForm(forms.Form):
     uses = forms.IntegerField(
-        label=_("For how many people"), min_value=1, max_value=INVITATION_USES_CAP, initial=1, help_text=_("1 to 100.")
+        label=_("For how many people"),
+        min_value=1,
+        max_value=INVITATION_USES_CAP,
+        initial=1,
+        help_text=_("1 to 100."),
+        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), _("Enter a number from 1 to 100.")),
     )
     days = forms.ChoiceField(label=_("Can be used for"), choices=_day_choices, initial="7")
     note = make_text_field(

@@ -139,6 +139,9 @@ async def test_a_member_invites_and_staff_sees_the_tree(
     await site.site.change(joining="invitation")
     assert (await alice.get("/accounts/invitations/")).status_code == 403
     await site.site.change(members_invite=True)
+    for uses in ("0", "101", "x"):
+        refused = await alice.post_json("/accounts/invitations/", uses=uses, days="7")
+        assert refused.json()["fields"]["uses"] == "Enter a number from 1 to 100."
     answer = await alice.post_json("/accounts/invitations/", uses="1", days="7", note="for Nora")
     assert answer.status_code == 201
     path = answer.json()["url"].partition("testserver")[2] or "/" + answer.json()["url"].split("/", 3)[3]
