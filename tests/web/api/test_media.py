@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.api import ApiClient
 from tests.support.pictures import encode_all, picture
 from tests.web.api.conftest import OpenApi
@@ -98,6 +99,12 @@ async def test_apps_load_pictures_for_followers_by_the_key_of_their_urls(open_ap
     assert (await visitor.get(media["url"])).status_code == HTTPStatus.NOT_FOUND
     public = (await alice.post(STATUSES, status="y", media_ids=[(await upload(alice, site))["id"]])).json()
     assert "?" not in public["media_attachments"][0]["url"]
+    uploaded = await upload(alice, site)
+    post = (await alice.post(STATUSES, status="z", visibility="private", media_ids=[uploaded["id"]])).json()
+    (media,) = post["media_attachments"]
+    assert (await visitor.get(media["url"])).status_code == HTTPStatus.OK
+    await site.accounts.suspend(account_id=AccountId(int(post["account"]["id"])))
+    assert (await visitor.get(media["url"])).status_code == HTTPStatus.NOT_FOUND
 
 
 async def test_a_deleted_post_leaves_its_pictures_to_the_next_post(open_api: OpenApi, site: Services) -> None:
