@@ -8,6 +8,8 @@ import msgspec
 from socialsite.ids import AccountId
 
 AccountState = Literal["active", "suspended", "deleted", "waiting"]
+NO_ACCOUNT_ID: Final = AccountId(0)
+"""An id that no account has, because INCR starts at 1."""
 ACTIVE: Final = "active"
 SUSPENDED: Final = "suspended"
 DELETED: Final = "deleted"

@@ -14,6 +14,7 @@ from accounts.domain import (
     DELETED,
     LIMITED,
     MARKS_PICTURES,
+    NO_ACCOUNT_ID,
     SUSPENDED,
     WAITING,
     AccountState,
@@ -40,8 +41,6 @@ SET_PASSWORD_SCRIPT = load_script("set_password.lua", __package__)
 SET_RESTRICTION_SCRIPT = load_script("set_restriction.lua", __package__)
 SET_ROLE_SCRIPT = load_script("set_role.lua", __package__)
 
-NO_ACCOUNT_ID = AccountId(0)
-"""An id that no account has, because INCR starts at 1."""
 STAFF_CAP = 1_000  # accounts that have or had a role
 CACHED_HANDLES_MAX = 50_000  # account ids that a process caches by handle: about 7 MB
 TEXT_FIELDS: Final = (

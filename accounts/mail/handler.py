@@ -14,8 +14,8 @@ import structlog
 from django.core.mail import EmailMessage
 from msgspec.structs import replace
 
-from accounts.accounts.repository import NO_ACCOUNT_ID, AccountRepository
-from accounts.domain import DELETED
+from accounts.accounts.repository import AccountRepository
+from accounts.domain import DELETED, NO_ACCOUNT_ID
 from accounts.mail.links import confirmation_token, reset_token, unsubscribe_token
 from accounts.mail.message import UNSUBSCRIBE_PATH, build_message
 from accounts.mail.queue import DUE_INTERVAL_S, MAILS_AT_ONCE, MailQueue

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from accounts import keys
+from accounts.domain import NO_ACCOUNT_ID
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import Caller
@@ -22,7 +23,6 @@ REFUSALS_CAP: Final = 20
 EVENT_TTL_MS: Final = 90 * DAY_MS
 REFUSAL_KINDS = frozenset({"login_refused", "factor_refused", "confirmation_refused"})
 DETAIL_MAX_LENGTH = 100  # code points
-NO_ACCOUNT_ID = AccountId(0)
 ADD_EVENT_SCRIPT = load_script("add_event.lua", __package__)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from accounts.accounts.repository import NO_ACCOUNT_ID
+from accounts.domain import NO_ACCOUNT_ID
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.store import Key, Store, load_script

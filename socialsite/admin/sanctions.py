@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, override
 from msgspec.structs import replace
 
-from accounts.accounts.repository import NO_ACCOUNT_ID
-from accounts.domain import DELETED, SUSPENDED
+from accounts.domain import DELETED, NO_ACCOUNT_ID, SUSPENDED
 from accounts.errors import AccountNotFound, FieldErrors
 from accounts.mail.values import MailKind
 from accounts.models import Account

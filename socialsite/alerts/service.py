@@ -8,8 +8,7 @@ from django.conf import settings
 from django.utils.translation import override
 from msgspec.structs import replace
 
-from accounts.accounts.repository import NO_ACCOUNT_ID
-from accounts.domain import Preferences
+from accounts.domain import NO_ACCOUNT_ID, Preferences
 from accounts.mail.repository import MailAccount
 from accounts.mail.values import SendMail
 from accounts.roles import RIGHTS_BY_ROLE

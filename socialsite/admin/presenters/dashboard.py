@@ -26,7 +26,6 @@ from socialsite.web.responses import format_iso_time, select_fields
 from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12
-USE_FIELDS = ("size_bytes", "files", "at_ms")
 UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
 """Unexplained memory is shown above this share and size, because a server's buffers and libraries take less."""
 
@@ -66,7 +65,7 @@ def disk_json(disk: DiskUse) -> JsonObject:
     counted_bytes, use = disk
     return {
         "counted_bytes": counted_bytes,
-        "folder": {name: getattr(use, name) for name in USE_FIELDS} if use else None,
+        "folder": asdict(use) if use else None,
     }
 
 

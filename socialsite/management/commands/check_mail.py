@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.accounts.repository import NO_ACCOUNT_ID
 from accounts.addresses import InvalidAddress, normalize_address
+from accounts.domain import NO_ACCOUNT_ID
 from accounts.mail.handler import send_message
 from accounts.mail.message import build_message, sender
 from accounts.mail.service import new_mail_id
