@@ -43,10 +43,10 @@ def take_screenshots(browser: Browser, url: str, pages: dict[str, str]) -> None:
         log_in(page, url)
         for title, path in pages.items():
             page.goto(f"{url}{path}", wait_until="networkidle")
-            path = IMAGES / f"{title}-{name}-{scheme}.png"
-            page.screenshot(path=path)
-            with Image.open(path) as picture:  # 256 colours take a third of the bytes
-                picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+            file = IMAGES / f"{title}-{name}-{scheme}.png"
+            page.screenshot(path=file)
+            with Image.open(file) as picture:  # 256 colours take a third of the bytes
+                picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
         context.close()
 
 
