@@ -22,7 +22,7 @@ DECLARING_SAFE = {
     "timelines/quotes/views.py",
     "timelines/templatetags/timelines_tags.py",
 }
-"""These modules join text that templates, the linkifier or html.escape escaped; tests/browser/test_hostile_text.py tries them."""
+"""These modules join text that templates, the linkifier or `escape` escaped (tests/browser/test_hostile_text.py)."""
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setHTMLUnsafe")
 PICKLED = re.compile(r"^\s*(import|from) (pickle|marshal|shelve|dill)\b", re.MULTILINE)
 
