@@ -27,9 +27,9 @@ SOURCES = {
 
 
 def find_corpus(relative: str) -> Path | None:
-    """Return the path of a data file, or None if it is absent."""
-    candidates = (VENDORED_DIR / relative, EXTERNAL_DIR / relative)
-    return next((path for path in candidates if path.exists()), None)
+    """Return the path of a data file, or None if it is absent. A file that may be copied is in tests/data."""
+    folders = (VENDORED_DIR, EXTERNAL_DIR) if relative in SOURCES else (VENDORED_DIR,)
+    return next((path for folder in folders if (path := folder / relative).exists()), None)
 
 
 def corpus_path(relative: str) -> Path:
