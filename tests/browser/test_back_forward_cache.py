@@ -54,6 +54,7 @@ def is_marked(me: BrowserPage) -> bool:
     return bool(me.page.evaluate("document.isMarked === true"))
 
 
+@pytest.mark.nightly
 def test_back_shows_the_left_page_at_once_and_it_is_live(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     own.follows(friend.handle)

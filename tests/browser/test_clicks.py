@@ -37,6 +37,7 @@ def test_the_middle_button_and_ctrl_open_a_tab(me: BrowserPage, how: dict[str, o
     assert me.page.url == me.url + "/"
 
 
+@pytest.mark.nightly
 def test_links_buttons_and_selected_text_keep_their_meaning(me: BrowserPage, own: HttpVisitor) -> None:
     page = me.page
     with page.expect_response("**/like/"):

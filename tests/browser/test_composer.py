@@ -45,6 +45,7 @@ def test_a_text_over_the_rate_limit_stays_in_the_box_with_the_reason_beside_it(
     assert me.page.url == me.url + "/"
 
 
+@pytest.mark.nightly
 def test_an_invalid_text_stays_in_the_box_with_the_reason(me: BrowserPage) -> None:
     with me.page.expect_response("**/posts/") as answer:
         me.publish(BLANK)
@@ -56,6 +57,7 @@ def test_an_invalid_text_stays_in_the_box_with_the_reason(me: BrowserPage) -> No
     expect(me.page.locator("#composer-error")).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_an_over_long_text_is_counted_as_on_the_server_and_not_sent(me: BrowserPage) -> None:
     family = "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
     me.page.locator("[data-composer] textarea").fill(family * 2 + "e\u0301" * 498 + "x")
@@ -80,6 +82,7 @@ def test_a_draft_survives_a_reload_and_disappears_when_it_is_published(me: Brows
     expect(me.page.locator("[data-composer] textarea")).to_have_value("")
 
 
+@pytest.mark.nightly
 def test_a_reload_continues_the_draft_on_the_server(me: BrowserPage, own: HttpVisitor) -> None:
     for text in ("half a thought", "half a thought, and more"):
         with me.page.expect_response("**/drafts/") as saved:
@@ -142,6 +145,7 @@ def test_a_retry_after_a_reload_during_the_request_publishes_no_second_post(me: 
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
 
+@pytest.mark.nightly
 def test_a_double_click_publishes_once(me: BrowserPage, own: HttpVisitor) -> None:
     me.page.locator("[data-composer] textarea").fill("said twice in a hurry")
     me.page.locator("[data-composer] [type=submit]").dblclick()

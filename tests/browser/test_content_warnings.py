@@ -64,6 +64,7 @@ def test_a_warning_that_was_not_sent_is_there_after_a_reload(me: BrowserPage) ->
     expect(me.page.locator("#composer-warning")).to_have_value("Film ending")
 
 
+@pytest.mark.nightly
 def test_live_posts_are_open_for_a_reader_who_opens_warnings(
     me: BrowserPage, own: HttpVisitor, friend: HttpVisitor
 ) -> None:

@@ -101,6 +101,7 @@ def test_without_a_script_the_cursor_is_in_the_box_too(reader: OpenReader, own: 
     expect(me.page.locator(BOX)).to_have_value(TYPED)
 
 
+@pytest.mark.nightly
 def test_a_reply_is_written_below_the_post_that_it_answers(reader: OpenReader, own: HttpVisitor) -> None:
     """The fragment does not scroll the post out of view."""
     me = reader(own)

@@ -175,6 +175,7 @@ def test_pictures_of_a_post_are_edited_without_javascript(reader: OpenReader, ow
     expect(pictures.nth(1)).to_have_attribute("alt", "dance")
 
 
+@pytest.mark.nightly
 def test_a_post_is_edited_without_javascript_at_320_pixels(reader: OpenReader, own: HttpVisitor) -> None:
     post = own.publishes("fisrt words")
     mine: BrowserPage = reader(own, java_script_enabled=False, viewport={"width": 320, "height": 600})

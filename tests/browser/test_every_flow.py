@@ -47,6 +47,7 @@ def test_a_reaction_is_added_and_removed(
     expect(button).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.nightly
 def test_the_navigation_leads_to_bookmarks(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     post = friend.publishes("words to keep")
     own.post(f"/posts/{post['id']}/bookmark/")
@@ -66,6 +67,7 @@ def test_an_account_is_muted_for_a_time_and_unmuted(me: BrowserPage, friend: Htt
     expect(me.page.locator('[data-relation="mutes"]')).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_filter_hides_and_is_deleted(me: BrowserPage, friend: HttpVisitor) -> None:
     friend.publishes("what nobody wants to read")
     me.go_to("/accounts/filters/")
@@ -82,6 +84,7 @@ def test_a_filter_hides_and_is_deleted(me: BrowserPage, friend: HttpVisitor) -> 
     expect(me.page.locator("details.panel")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_the_navigation_has_a_search_field(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.publishes(f"rare words of {friend.handle}")
     me.wait_for(lambda: bool(own.get(f"/search/?q={friend.handle}")["posts"]))
@@ -93,6 +96,7 @@ def test_the_navigation_has_a_search_field(me: BrowserPage, own: HttpVisitor, fr
     expect(me.entries.locator(".post-text")).to_have_text([f"rare words of {friend.handle}"])
 
 
+@pytest.mark.nightly
 def test_the_search_field_beside_the_page_gives_the_same_results(me: BrowserPage, friend: HttpVisitor) -> None:
     me.page.set_viewport_size({"width": 1300, "height": 800})
     me.go_to("/")
@@ -124,6 +128,7 @@ def test_a_reader_walks_up_a_thread(me: BrowserPage, own: HttpVisitor, friend: H
     expect(me.page.locator(".thread-parent, .thread-post").first).to_contain_text("the very first")
 
 
+@pytest.mark.nightly
 def test_a_list_is_made_of_other_lists(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.publishes("words for both lists")
     for title in ("Near", "Far"):

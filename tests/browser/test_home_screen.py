@@ -43,6 +43,7 @@ def install(me: BrowserPage) -> BrowserPage:
     return me
 
 
+@pytest.mark.nightly
 def test_a_page_without_a_connection_says_so_and_is_tried_again(reader: OpenReader, visitor: SignUpVisitor) -> None:
     me = install(reader(visitor(), service_workers="allow"))
     me.context.set_offline(True)

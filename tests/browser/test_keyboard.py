@@ -1,5 +1,6 @@
 """Every action works by keyboard alone, and single-key shortcuts can be turned on and off."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
@@ -83,6 +84,7 @@ def logs_out(me: BrowserPage) -> None:
     expect(page.locator("body")).to_have_attribute("data-signed-in", "no")
 
 
+@pytest.mark.nightly
 def test_single_keys_move_between_posts_and_can_be_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     ids = [own.publishes(f"words {number}")["id"] for number in range(3)][::-1]
@@ -121,6 +123,7 @@ def test_single_keys_move_between_posts_and_can_be_turned_off(reader: OpenReader
     assert page.url == me.url + "/"
 
 
+@pytest.mark.nightly
 def test_a_key_shows_a_new_post_and_focuses_it(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     own.follows(friend.handle)

@@ -119,6 +119,7 @@ def publish_whatever_happens(friend: HttpVisitor, count: int, said: list[int]) -
         time.sleep(0.05)
 
 
+@pytest.mark.nightly
 def test_a_post_deleted_while_the_socket_was_closed_disappears_when_it_reconnects(
     me: BrowserPage, friend: HttpVisitor
 ) -> None:
@@ -130,6 +131,7 @@ def test_a_post_deleted_while_the_socket_was_closed_disappears_when_it_reconnect
     me.wait_for(lambda: me.entry_ids() == [remaining["id"]])
 
 
+@pytest.mark.nightly
 def test_more_than_a_hundred_missed_posts_are_a_gap_that_the_reader_can_fill(
     reader: OpenReader, visitor: SignUpVisitor
 ) -> None:

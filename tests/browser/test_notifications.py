@@ -40,6 +40,7 @@ def test_the_number_rises_live_on_any_page_and_falls_after_reading(
     expect(second.page.locator(".told-new")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_new_notifications_are_offered_on_their_page_and_move_no_entry(
     reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:

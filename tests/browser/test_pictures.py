@@ -151,6 +151,7 @@ def test_an_upload_is_canceled_and_a_failed_one_is_tried_again(me: BrowserPage) 
     wait_until_ready(rows, 2)
 
 
+@pytest.mark.nightly
 def test_a_pasted_and_a_dropped_picture_are_added(me: BrowserPage) -> None:
     give = """(kind) => new Promise((done) => {
       const canvas = Object.assign(document.createElement("canvas"), { width: 30, height: 20 });
@@ -267,6 +268,7 @@ def test_an_avatar_is_cropped_by_keyboard_and_shown_in_the_navigation(me: Browse
     assert me.complaints == []
 
 
+@pytest.mark.nightly
 def test_a_page_without_pictures_loads_nothing_of_them(me: BrowserPage, own: HttpVisitor) -> None:
     own.post("/posts/", text="only words")
     loaded: list[str] = []

@@ -1,5 +1,6 @@
 """Polls in real browsers: a poll is written in the composer, answered without a new page, and moves on open pages."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -34,6 +35,7 @@ def test_a_vote_shows_the_results_and_moves_them_on_another_page(reader: OpenRea
     expect(own).to_contain_text("1 person voted")
 
 
+@pytest.mark.nightly
 def test_a_poll_is_answered_without_a_script(reader: OpenReader, visitor: SignUpVisitor) -> None:
     author, voter = visitor(), visitor()
     author.post("/posts/", text="Which days?", **{"poll[options][]": ["Monday", "Tuesday"], "poll[multiple]": "on"})

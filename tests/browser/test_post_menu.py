@@ -41,6 +41,7 @@ def test_a_menu_fits_with_large_text_on_a_small_phone(reader: OpenReader, visito
     assert 0 <= menu["x"] <= menu["x"] + menu["width"] <= 180, menu
 
 
+@pytest.mark.nightly
 def test_the_side_panel_suggests_people_and_follows_them(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend, stranger = visitor(), visitor(), visitor()
     own.follows(friend.handle)

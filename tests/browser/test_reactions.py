@@ -54,6 +54,7 @@ def test_a_refused_like_is_removed_again(reader: OpenReader, visitor: SignUpVisi
     expect(me.page.locator(".toast")).to_have_text("This post is gone.")
 
 
+@pytest.mark.nightly
 def test_clicks_during_a_request_are_sent_after_its_answer(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = visitor().publishes("hello")
@@ -131,6 +132,7 @@ def test_the_next_boost_replaces_a_withdrawn_boost(reader: OpenReader, visitor: 
     assert me.entry_ids() == entry_ids
 
 
+@pytest.mark.nightly
 def test_an_own_boost_disappears_with_its_button(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = visitor().publishes("hello")
@@ -171,6 +173,7 @@ def test_an_own_boost_appears_in_ones_open_timelines(reader: OpenReader, visitor
     expect(button(profile, mine, "boost")).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.nightly
 def test_the_keyboard_reaches_and_presses_buttons(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader(visitor())

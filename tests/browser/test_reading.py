@@ -38,6 +38,7 @@ def test_posts_in_sight_are_marked_as_read_on_every_device(reader: OpenReader, v
     assert place_of(second_page) == -1
 
 
+@pytest.mark.nightly
 def test_older_posts_load_automatically_until_that_is_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     published(own, 35)
@@ -82,6 +83,7 @@ def test_a_visitors_choice_stays_on_the_device(reader: OpenReader, visitor: Sign
     expect(me.page.get_by_role("checkbox", name="Load older posts as I scroll")).not_to_be_checked()
 
 
+@pytest.mark.nightly
 def test_a_reader_chooses_a_day_without_a_script(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     published(own, 2)

@@ -32,6 +32,7 @@ def test_a_post_is_reported_by_the_keyboard(reader: OpenReader, visitor: SignUpV
     expect(page.locator(".report")).to_contain_text("We have not decided yet.")
 
 
+@pytest.mark.nightly
 def test_an_open_picture_leads_to_the_form(reader: OpenReader, visitor: SignUpVisitor) -> None:
     author, other = visitor(), visitor()
     mine, theirs = reader(author), reader(other)

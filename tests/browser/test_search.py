@@ -102,6 +102,7 @@ def test_the_first_suggestion_is_taken_without_an_arrow_key(
     expect(box).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_the_search_field_completes_people_and_leads_to_them(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader(visitor())
     friend.post("/accounts/settings/", display_name=f"Quill{friend.handle}", bio="", link="")

@@ -40,6 +40,7 @@ def test_new_replies_wait_behind_a_pill_and_appear_at_their_places(reader: OpenR
         assert {below["id"], two["id"]} <= set(shown(me))
 
 
+@pytest.mark.nightly
 def test_an_own_reply_appears_without_a_pill(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     first = friend.publishes("first")

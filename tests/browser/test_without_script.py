@@ -60,6 +60,7 @@ def test_follow_read_and_unfollow(me: BrowserPage, friend: HttpVisitor) -> None:
     expect(me.entries).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_lists_from_creation_to_deletion(me: BrowserPage, friend: HttpVisitor) -> None:
     friend.publishes("words for a list")
     me.go_to("/lists/")
@@ -110,6 +111,7 @@ def test_profile_password_sessions_and_log_out(me: BrowserPage) -> None:
     expect(me.page.locator("body")).to_have_attribute("data-signed-in", "no")
 
 
+@pytest.mark.nightly
 def test_older_pages_link_back(me: BrowserPage) -> None:
     for number in range(5):
         me.publish(f"words {number}")
@@ -122,6 +124,7 @@ def test_older_pages_link_back(me: BrowserPage) -> None:
     expect(me.entries.locator(".post-text")).to_have_text(["words 2", "words 1"])
 
 
+@pytest.mark.nightly
 def test_an_account_can_be_deleted(me: BrowserPage) -> None:
     me.publish("soon gone")
     handle = me.page.locator("body").get_attribute("data-handle")
@@ -134,6 +137,7 @@ def test_an_account_can_be_deleted(me: BrowserPage) -> None:
     assert answer.status == 404
 
 
+@pytest.mark.nightly
 def test_back_has_the_text_that_was_too_large_to_be_read(me: BrowserPage) -> None:
     text = "words " * 12_000
     me.publish(text)

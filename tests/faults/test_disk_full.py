@@ -131,6 +131,7 @@ def test_a_process_counts_alone_if_the_disk_of_the_metrics_is_full(disk: SmallDi
     assert "stay in its memory" in result.stderr
 
 
+@pytest.mark.nightly
 def test_a_quickstart_on_a_read_only_disk_ends_with_one_line(disk: SmallDisk) -> None:
     data = disk.directory / "data"
     data.mkdir(mode=0o700)

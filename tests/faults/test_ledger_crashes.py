@@ -124,6 +124,7 @@ def test_every_acknowledged_post_exists_once_after_kills(site: QuickstartSite, t
     assert report.returncode == 0, report.stdout + report.stderr
 
 
+@pytest.mark.nightly
 def test_a_post_deleted_during_kills_never_reappears(site: QuickstartSite, tmp_path: Path) -> None:
     roles = VICTIMS["any"][1]
     ledger_audit, ledger, people = publish_while_killing(site, tmp_path, "deleting", roles, deleting=0.5)

@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REPRESENTATIVE = ("web/timelines/test_posts",)
-"""Tests that run through every layer: they have middleware, views and services in this process.
+REPRESENTATIVE = (
+    "contract/live/test_live",
+    "contract/workers/test_failing_jobs",
+    "contract/exporting/test_exports",
+    "web/requests/test_site",
+    "web/timelines/test_posts",
+    "web/timelines/test_reactions",
+    "web/timelines/test_timelines",
+)
+"""Tests that together run through every layer: the web tests have middleware, views and services in this process.
 
 `make quality`, which is part of `make nightly`, watches all contract tests.
 """
 OFFENCES = " offences in "
 """What the output of the loop watch contains for each test that it fails."""
-AT_NIGHT = (
-    "contract/live/test_live",
-    "contract/workers/test_failing_jobs",
-    "contract/exporting/test_exports",
-    "web/requests/test_site",
-    "web/timelines/test_reactions",
-    "web/timelines/test_timelines",
-)
 FAULTY = """
 import asyncio, os, socket, sqlite3, subprocess, threading, time
 
@@ -92,10 +92,9 @@ def test_the_loop_watch_fails_exactly_the_faulty_tests(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("names", [REPRESENTATIVE, pytest.param(AT_NIGHT, marks=pytest.mark.nightly)])
-def test_a_part_of_the_suite_never_blocks_the_loop(names: tuple[str, ...]) -> None:
-    paths = [f"tests/{name}.py" for name in names]
+@pytest.mark.nightly
+def test_a_part_of_the_suite_never_blocks_the_loop() -> None:
+    paths = [f"tests/{name}.py" for name in REPRESENTATIVE]
     run = run_watched(*paths, timeout_s=170)
     if run.returncode == 1 and OFFENCES not in run.stdout:
         run = run_watched(*paths, timeout_s=170)  # a test failed by itself: debug mode is slow on a busy machine

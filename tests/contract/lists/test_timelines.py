@@ -5,6 +5,7 @@ import pytest
 from socialsite.container import Services
 from socialsite.ids import PostId
 from tests.support.list_scene import ListScenario
+from tests.support.models import mostly_nightly
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_on
 from timelines import keys
@@ -13,7 +14,7 @@ from timelines.lists.account_list import OPERATIONS, REPLY_POLICIES, AccountList
 from timelines.lists.algebra import combine_members
 
 
-@pytest.fixture(params=range(6))
+@pytest.fixture(params=mostly_nightly(range(6), 2))
 async def scene(world: World, request: pytest.FixtureRequest) -> ListScenario:
     return await ListScenario(world, request.param).build()
 

@@ -48,6 +48,7 @@ async def test_an_interrupted_migration_can_be_reverted(
     await town.check()
 
 
+@pytest.mark.nightly
 async def test_the_slice_of_a_dead_migrator_is_rolled_back_before_its_writers_time_out(
     town: ActiveSite, old: str, new: str
 ) -> None:

@@ -25,6 +25,7 @@ async def test_a_site_moves_from_server_to_server_while_people_publish(
     await town.check()
 
 
+@pytest.mark.nightly
 async def test_a_site_moves_to_a_cluster_and_back(
     town: ActiveSite, old: str, cluster: str, old_server: RedisServer, running_cluster: RedisCluster
 ) -> None:
@@ -56,6 +57,7 @@ async def test_a_component_can_be_migrated_back(town: ActiveSite, old: str, new:
     await town.check()
 
 
+@pytest.mark.nightly
 async def test_a_component_placed_elsewhere_is_migrated_with_the_others(old: str, new: str, cluster: str) -> None:
     async with open_active_site(StoreUrls(old, {"timelines": new})) as town:
         async with ongoing_activity(town):
@@ -92,6 +94,7 @@ async def test_a_site_moves_from_and_to_other_topologies(old: str, name: str) ->
             await town.check()
 
 
+@pytest.mark.nightly
 async def test_replies_lost_during_a_migration_cause_only_a_pause(
     town: ActiveSite, old: str, new: str, old_server: RedisServer
 ) -> None:

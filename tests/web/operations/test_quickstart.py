@@ -107,6 +107,7 @@ def test_a_site_whose_output_nobody_reads_restarts_its_processes(start: Start) -
     assert not site.has_ended()
 
 
+@pytest.mark.nightly
 def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data: Path) -> None:
     site = start().wait_until_ready()
     server_of(data).set("posts:{1}:post", "kept")
