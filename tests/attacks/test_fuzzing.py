@@ -105,6 +105,7 @@ def test_no_request_is_answered_5xx_and_memory_stays(daphne: DaphneProcess, fuzz
     assert fuzzer.http.get("/lists/", headers=JSON_HEADERS).status_code == 200  # still signed in
 
 
+@pytest.mark.nightly
 def test_no_request_of_staff_is_answered_5xx_either(
     daphne: DaphneProcess, fuzzer: HttpVisitor, staff: HttpVisitor
 ) -> None:

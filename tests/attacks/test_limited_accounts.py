@@ -7,6 +7,7 @@ boosted, quoted, answered and listed her posts. Bob follows her, Carol does not.
 import re
 from dataclasses import dataclass
 
+import pytest
 import pytest_asyncio
 
 from socialsite.asgi import application
@@ -108,6 +109,7 @@ async def test_strangers_find_no_text_of_a_limited_account(scenario: LimitedScen
     assert await endpoints_with_the_canary(scenario, "visitor") == set()
 
 
+@pytest.mark.nightly
 async def test_followers_and_the_account_see_its_posts(scenario: LimitedScenario) -> None:
     followed = await pages_with_the_canary(scenario, "bob")
     assert {"/", "/@<handle:handle>/", "/@<handle:handle>/<id:post_id>/"} <= followed
@@ -138,6 +140,7 @@ async def test_strangers_do_not_hear_of_a_limited_account(scenario: LimitedScena
     assert await site.notifications.unread(AccountId(3)) == 0
 
 
+@pytest.mark.nightly
 async def test_a_limit_ends_for_everybody_at_once(scenario: LimitedScenario, site: Services) -> None:
     await site.restrictions.limit(AccountId(1), is_limited=False)
     seen = await pages_with_the_canary(scenario, "carol")
