@@ -50,7 +50,8 @@ def test_a_newcomer_gets_a_face_follows_people_and_posts(
     page.locator("[name=text]").fill("hello from a newcomer")
     page.get_by_role("button", name="Post", exact=True).click()
     expect(me.entries.first.locator(".post-text")).to_have_text("hello from a newcomer")
-    expect(me.entries.nth(1)).to_contain_text(handle)
+    of_followed = me.entries.nth(1).locator(f'[href="/{handle}/"]')  # a post, or a boost
+    expect(of_followed.first).to_be_attached()
     expect(page.locator(".onboarding")).to_have_count(0)
     expect(me.entries.first.locator(".avatar img")).to_have_count(1)
     assert me.complaints == []
