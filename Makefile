@@ -8,10 +8,10 @@ PYTHON = $(shell for need in 'import ensurepip, venv' ''; do for v in 3.14 3.13 
 ARGS ?=
 # The checks need a key to read the settings with, and no more.
 KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
-# Test processes a processor. More than one, because many tests wait for a clock or for a server that they kill; the
-# whole suite waits more than its parts.
+# Test processes a processor. More than one, because many tests wait for a clock or for a server that they kill. With
+# three, `make test` takes as long as with two, and tests with deadlines fail more often.
 PER_PROCESSOR := 2
-test nightly: PER_PROCESSOR := 3
+nightly: PER_PROCESSOR := 3
 # Processes that tests start share compiled modules, even if the environment forbids bytecode.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal -n $${TEST_PROCESSES:-$$(($(PER_PROCESSOR) * $$(getconf _NPROCESSORS_ONLN)))}
 
