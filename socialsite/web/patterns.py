@@ -1,6 +1,6 @@
 """Parts of pages that are rendered once as a pattern, and filled with the values of each request.
 
-Filling a pattern takes a twentieth of the time of rendering its template.
+Filling a pattern takes less time than rendering its template (docs/reference/decisions/home-page-cost.md).
 """
 
 import re
