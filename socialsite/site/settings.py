@@ -107,7 +107,7 @@ def _clean(name: str, value: Any) -> Any:
         if name == "accent" and value and not is_readable(value):
             raise Invalid({name: _("Text in this colour could not be read on a light page. Choose a darker colour.")})
         if name == "logo" and value and not _LOGO.fullmatch(value):
-            raise Invalid({name: _("Choose one of the possible values.")})
+            raise Invalid({name: _("This is not one of the choices.")})
         return " ".join(value.split()) if name in {"name", "contact"} else value
     if name == "newcomer_days" and not 0 <= value <= NEWCOMER_DAYS_MAX:
         raise Invalid({name: _("Choose a number of days from 0 to 365.")})
@@ -116,7 +116,7 @@ def _clean(name: str, value: Any) -> Any:
     try:
         return getattr(msgspec.convert({name: value}, SiteSettings), name)
     except msgspec.ValidationError:
-        raise Invalid({name: _("Choose one of the possible values.")}) from None
+        raise Invalid({name: _("This is not one of the choices.")}) from None
 
 
 def _clean_list(name: str, values: Any) -> tuple[str, ...]:

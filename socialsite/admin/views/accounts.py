@@ -9,12 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.errors import FieldErrors
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.presenters.accounts import author_json, overview_json, overview_page
 from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.admin.views.reports import find_account_ids
 from socialsite.ids import AccountId
+from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
 from socialsite.web.responses import done, respond
@@ -46,7 +48,8 @@ async def index(request: SiteRequest) -> HttpResponse:
     )
 
 
-async def show(request: SiteRequest, account_id: int) -> HttpResponse:
+async def show(request: SiteRequest, account_id: int, error: FieldErrors | None = None) -> HttpResponse:
+    """Show an account. `error` belongs to the choice of a decision."""
     services = get_services(request)
     now_ms, viewer_id = services.clock.now_ms(), require_viewer_id(request)
     overview = await Moderation(services).get_overview(AccountId(account_id), viewer_id)
@@ -59,8 +62,10 @@ async def show(request: SiteRequest, account_id: int) -> HttpResponse:
         page=lambda: {
             **overview_page(overview, viewer_id, authors, now_ms, None if "all" in request.GET else DECISIONS_SHOWN),
             "report_ids": [id for id in request.GET.getlist("report") if id.isdecimal()][:REPORTS_PER_DECISION],
+            "kind_error": error.fields["kind"] if error else "",
         },
         data=lambda: overview_json(overview, now_ms),
+        status=get_error_status(error),
     )
 
 

@@ -28,6 +28,7 @@ from accounts.sanctions.texts import KIND_LABELS, STARTING_TEXTS, describe_kind
 from socialsite.admin.moderation import find_shown_posts
 from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.admin.sanctions import SanctionService
+from socialsite.admin.views import accounts
 from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status, shows_errors
@@ -48,6 +49,7 @@ DURATION_LABELS = {
 }
 
 
+@shows_errors(accounts.show, FieldErrors)
 async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
     """Show the form of the kind `?kind=`, with the text to start from in the person's language.
 
@@ -66,6 +68,7 @@ async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
     return await _show_form(request, AccountId(account_id), fields)
 
 
+@shows_errors(accounts.show, FieldErrors)
 async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
     """Apply a sanction, which answers the reports `report`, or with the field `all` every open report of the account.
 

@@ -140,10 +140,10 @@ def error_response(
         return _api_error_response(status, message, texts, headers, api_message)
     if wants_json(request):
         return json_response({"error": code, "message": str(message), "fields": texts}, status, headers)
-    page |= {"status": status, "message": message, "page_title": message}
+    reason = next(iter(texts.values())) if texts and status == HTTPStatus.UNPROCESSABLE_ENTITY else str(message)
+    page |= {"status": status, "message": reason, "page_title": reason}
     templates = [template or f"errors/{status}.html", "errors/error.html"]
     if on_error_page := _find_error_page_hook(request):
-        reason = next(iter(texts.values())) if texts and status == HTTPStatus.UNPROCESSABLE_ENTITY else str(message)
         own_template, own_context = on_error_page(request, status, reason)
         page |= own_context
         templates = [own_template, *templates] if own_template else templates

@@ -138,7 +138,8 @@ async def test_an_account_that_is_held_back_is_not_suggested(
 async def test_an_unknown_account_is_told_beside_its_field(sam: HttpBrowser) -> None:
     page = await sam.post("/ops/trends/", handle="nobody", action="hold")
     assert page.status_code == 422
-    assert 'aria-describedby="held-error"' in page.text
+    assert 'aria-describedby="held-handle-error"' in page.text
     assert 'value="nobody"' in page.text
+    assert "field-wrong" in page.text
     assert (await sam.post_json("/ops/trends/", handle="nobody", action="hold")).status_code == 404
     assert (await sam.post_json("/ops/trends/", tag="x", action="burn")).status_code == 422

@@ -139,6 +139,9 @@ async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
     fields = {"kind": "silence", "text": "Hush.", "duration": "7d", "id": "77"}
     preview = await sam.post(path, preview="1", **fields)
     assert (preview.status_code, "What the person receives" in preview.text) == (200, True)
+    unknown_kind = [await sam.get(path), await sam.get(f"{path}?kind=x"), await sam.post(path, text="x")]
+    for answer in unknown_kind:
+        assert (answer.status_code, 'id="kind-error" role="alert">This is not one' in answer.text) == (422, True)
     wrong = await sam.post(path, kind="fold_posts", text="x")
     assert (wrong.status_code, "Please choose at least one post." in wrong.text) == (422, True)
     assert await site.repositories.sanctions.list_all(id) == []

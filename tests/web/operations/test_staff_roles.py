@@ -122,7 +122,8 @@ async def test_wrong_input_is_told_beside_its_field(site: Services, open_browser
     ):
         answer = await owner.post("/ops/staff/", **fields)
         assert answer.status_code in (409, 422)
-        assert f'id="{name}-error"' in answer.text
+        assert f'aria-describedby="{name}-error"' in answer.text
+        assert "field-wrong" in answer.text
         assert f'value="{typed}"' in answer.text
     assert "last owner" in answer.text
 

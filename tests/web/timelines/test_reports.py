@@ -56,7 +56,7 @@ async def test_a_wrong_form_keeps_what_was_typed(site: Services, alice: HttpBrow
     answer = await alice.post("/reports/new/", post=str(post.id), comment="long & clear", mute="on")
     assert answer.status_code == 422
     assert "long &amp; clear" in answer.text
-    assert 'id="category-error"' in answer.text
+    assert 'id="category-error"><li>Choose a reason.' in answer.text
     assert (
         await alice.post("/reports/new/", post=str(post.id), category="spam", comment="x" * 1001)
     ).status_code == 422
