@@ -34,7 +34,7 @@ from timelines.reading.service import ReadingService
 from timelines.threads.service import ThreadService
 
 STATUSES_AT_ONCE = 20
-EDITED_FIELDS = ("text", "spoiler_text", "sensitive", "media_ids")
+EDITED_FIELDS = ("text", "spoiler_text", "sensitive", "media_ids", "poll[options]")
 """The fields that an edit empties if it leaves them out, as in Mastodon: clients leave empty fields out."""
 FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to"}
 """Mastodon's names of form fields -> the names of PostForm."""
@@ -86,7 +86,7 @@ async def publish(request: SiteRequest) -> Raw | Json:
 
 @endpoint("write:statuses", needs_account=True)
 async def edit(request: SiteRequest, post_id: PostId) -> Raw:
-    """Edit a post. The poll, the language and the quote policy stay if they are left out."""
+    """Edit a post. The language and the quote policy stay if they are left out."""
     fields = post_fields(request)
     for name in EDITED_FIELDS:
         if name not in fields:

@@ -12,7 +12,6 @@ result has no metadata.
 
 import io
 import json
-import math
 import os
 import resource
 import struct
@@ -33,6 +32,8 @@ from PIL import (
     WebPImagePlugin,
 )
 
+from timelines.media.sizes import SMALL_MAX_PIXELS, SMALL_MAX_SIDE, fitting_size
+
 MEMORY_MAX_BYTES = 300 * 1024 * 1024
 CPU_MAX_S = 20
 OPEN_FILES_MAX = 32
@@ -43,10 +44,9 @@ MAX_PIXELS = 33_177_600  # 7680 x 4320, Mastodon's limit
 MAX_FRAMES = 1_000
 MAX_FRAME_PIXELS = 300_000_000  # width x height x frames of an animation
 FULL_MAX_PIXELS = 8_294_400  # 3840 x 2160, as Mastodon's large size
-SMALL_MAX_PIXELS = 230_400  # 640 x 360, as Mastodon's small size
 ANIMATION_MAX_PIXELS = 921_600  # of one frame: 1280 x 720
 ANIMATION_MAX_FRAME_PIXELS = 60_000_000  # of all frames; a long animation becomes smaller
-FULL_MAX_SIDE, SMALL_MAX_SIDE = 8_192, 2_048  # pixels; the formats allow 16,383
+FULL_MAX_SIDE = 8_192  # pixels; the formats allow 16,383
 CROPPED_SIZES = {"avatar": ((400, 400), (96, 96)), "logo": ((400, 400), (96, 96)), "header": ((1500, 500), (600, 200))}
 """Kind -> full and small size. A picture of another kind keeps its proportions."""
 
@@ -211,17 +211,10 @@ def _in_plain_mode(picture: Image.Image) -> Image.Image:
 
 
 def _shrink(picture: Image.Image, max_pixels: int, max_side: int) -> Image.Image:
-    size = _fitting_size(picture.size, max_pixels, max_side)
+    size = fitting_size(picture.size, max_pixels, max_side)
     if size == picture.size:
         return picture
     return picture.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
-
-
-def _fitting_size(size: tuple[int, int], max_pixels: int, max_side: int) -> tuple[int, int]:
-    """Return the largest size with the same proportions within both limits, at least 1 x 1."""
-    width, height = size
-    factor = min(1.0, math.sqrt(max_pixels / (width * height)), max_side / max(size))
-    return max(1, int(width * factor)), max(1, int(height * factor))
 
 
 def _crop(picture: Image.Image, crop: tuple[float, ...]) -> Image.Image:
@@ -312,7 +305,7 @@ def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -
     """Write the animation as WebP, and its first frame as the small size."""
     frames = _count_frames(picture)
     max_pixels = min(ANIMATION_MAX_PIXELS, ANIMATION_MAX_FRAME_PIXELS // frames)
-    size = _fitting_size(picture.size, max_pixels, FULL_MAX_SIDE)
+    size = fitting_size(picture.size, max_pixels, FULL_MAX_SIDE)
     loop = int(picture.info.get("loop", 0))
     scaled = ScaledFrames(picture, size, frames)
     still = Image.Image.copy(scaled)

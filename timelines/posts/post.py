@@ -45,7 +45,7 @@ class Poll(msgspec.Struct, frozen=True, array_like=True, gc=False):
     multiple: bool
     ends_ms: int
     round: int = 0
-    """The number of times that an edit changed the options. The votes of earlier rounds do not count."""
+    """The version that began this poll. The votes of earlier polls of the post do not count."""
     hide_totals: bool = True
 
 

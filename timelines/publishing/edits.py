@@ -21,7 +21,7 @@ from timelines.jobs import EditPost, encode_job
 from timelines.media.media import MediaChange
 from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.posts.post import Post, PostDetails, decode_post, encode_post
+from timelines.posts.post import Poll, Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.content_rules import check_mentions
@@ -68,16 +68,17 @@ class EditService:
         """Replace the text and the details of a post of the account, and return the newest version.
 
         The service sets `version` and `edited_ms` of the details. A repeated call changes nothing. If `version` is
-        given, it is the version that the author has read. `poll` changes the poll of the details, which then starts
-        anew unless its options are the same. `media_ids` are the pictures in their new order; by default the pictures
-        of the details stay. `media_changes` changes their texts and focal points, as Mastodon's `media_attributes`.
+        given, it is the version that the author has read. `poll` adds a poll, or changes that of the details, which
+        then starts anew unless its options are the same. `media_ids` are the pictures in their new order; by default
+        the pictures of the details stay. `media_changes` changes their texts and focal points, as Mastodon's
+        `media_attributes`.
 
         Raises PostNotFound, PostInvalid, MediaInvalid, EditConflict, EditsCapReached, RateLimited and StoreFull. Raises
         PostUnconfirmed if the required replicas did not confirm the edit in time; then repeat the call.
         """
-        if poll is not None and details.poll is not None:
+        if poll is not None:
             new_poll = poll.build(now_ms, self.publishing.poll_max_options)
-            if (new_poll.options, new_poll.multiple) != (details.poll.options, details.poll.multiple):
+            if details.poll is None or not is_same_poll(details.poll, new_poll):
                 details = structs.replace(details, poll=new_poll)
         if media_ids is not None or media_changes:
             ids = [each.id for each in details.media] if media_ids is None else media_ids
@@ -206,11 +207,13 @@ def keep_fold(old: PostDetails, new: PostDetails | None) -> PostDetails | None:
 
 
 def next_version(post: Post, text: str, details: PostDetails | None, now_ms: int) -> Post | None:
-    """Return the next version, or None if nothing changes. A poll with other options begins its next round."""
+    """Return the next version, or None if nothing changes. A poll with other options begins a round of its own."""
     old, new = post.extra, details or PostDetails()
-    if old.poll is not None and new.poll is not None:
-        is_same_poll = (old.poll.options, old.poll.multiple) == (new.poll.options, new.poll.multiple)
-        new = structs.replace(new, poll=structs.replace(new.poll, round=old.poll.round + (not is_same_poll)))
+    if new.poll is not None:
+        number = old.version + 1
+        if old.poll is not None and is_same_poll(old.poll, new.poll):
+            number = old.poll.round
+        new = structs.replace(new, poll=structs.replace(new.poll, round=number))
     new = structs.replace(
         new,
         quote_of=old.quote_of,
@@ -223,6 +226,10 @@ def next_version(post: Post, text: str, details: PostDetails | None, now_ms: int
         return None
     new = structs.replace(new, version=old.version + 1, edited_ms=max(now_ms, post.created_ms))
     return structs.replace(post, text=text, details=new)
+
+
+def is_same_poll(old: Poll, new: Poll) -> bool:
+    return (old.options, old.multiple) == (new.options, new.multiple)
 
 
 def _require_own(post: Post | None, account_id: AccountId) -> Post:

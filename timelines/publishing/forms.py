@@ -118,7 +118,7 @@ def shown_poll(post: Post) -> PollForm | None:
 
 @dataclass(frozen=True, slots=True)
 class EditForm:
-    """The next version of a post as the client sent it. Absent fields keep their values.
+    """The next version of a post as the client sent it. Absent fields keep their values. Empty options remove a poll.
 
     `media_ids` is None if the pictures stay. `version` is the version that the author has read, if the client sent it.
     EditService checks the rest.
@@ -137,15 +137,16 @@ class EditForm:
         values, version = {**edit_fields(post), **fields}, fields.get("version", "")
         if version and not (version.isascii() and version.isdigit() and len(version) < 10):
             raise PostInvalid({"version": _("This is not the number of a version.")})
-        sent = parse_details(values)
+        sent, poll = parse_details(values), PollForm.parse(fields)
         details = structs.replace(
             post.extra,
             spoiler_text=sent.spoiler_text,
             sensitive=sent.sensitive,
             language=sent.language,
             quote_policy=sent.quote_policy,
+            poll=None if poll is None and fields.values_of("poll[options]") else post.extra.poll,
         )
-        number, poll = int(version) if version else None, PollForm.parse(fields)
+        number = int(version) if version else None
         media_ids = parse_media_ids(fields) if fields.values_of("media_ids") else None
         return cls(values["text"], details, number, poll, media_ids, parse_media_changes(fields))
 

@@ -9,6 +9,7 @@ from socialsite.ids import AccountId
 from tests.support.api import ApiClient
 from tests.support.pictures import encode_all, picture
 from tests.web.api.conftest import OpenApi
+from timelines.media.service import MediaService
 
 MEDIA, STATUSES = "/api/v2/media", "/api/v1/statuses"
 PROFILE = "/api/v1/accounts/update_credentials"
@@ -16,7 +17,7 @@ PROFILE = "/api/v1/accounts/update_credentials"
 
 async def upload(client: ApiClient, site: Services, **fields: str) -> dict[str, Any]:
     """Upload a picture, encode it, and return it."""
-    sent = await client.http.post(MEDIA, files={"file": ("a.jpg", picture())}, data=fields)
+    sent = await client.http.post(MEDIA, files={"file": ("a.jpg", picture((1501, 1003)))}, data=fields)
     assert sent.status_code == HTTPStatus.ACCEPTED, sent.text
     assert sent.json()["url"] is None
     url = f"/api/v1/media/{sent.json()['id']}"
@@ -52,7 +53,11 @@ async def test_a_picture_is_processed_described_and_posted(open_api: OpenApi, si
     assert described.json()["description"] == "Green tea"
     assert (await bob.get(url)).status_code == 404
     status = (await alice.post(STATUSES, status="", media_ids=[media["id"]])).json()
-    assert status["media_attachments"][0]["description"] == "Green tea"
+    attachment = status["media_attachments"][0]
+    assert attachment["description"] == "Green tea"
+    row = await site[MediaService].find_own(AccountId(int(status["account"]["id"])), int(media["id"]))
+    small = attachment["meta"]["small"]
+    assert (small["width"], small["height"]) == (row.small_width, row.small_height) != (row.width, row.height)
     page = (await alice.get(f"/api/v1/accounts/{status['account']['id']}/statuses", only_media="true")).json()
     assert [each["id"] for each in page] == [status["id"]]
     attributes = [{"id": media["id"], "description": "Mint tea"}]

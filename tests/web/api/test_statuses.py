@@ -151,6 +151,21 @@ async def test_a_poll_is_voted_once(open_api: OpenApi) -> None:
     assert (await bob.get(url)).json()["options"][1]["votes_count"] == 1
 
 
+async def test_an_edit_removes_and_adds_a_poll_without_its_former_votes(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    poll = {"options": ["tea", "milk"], "expires_in": 3600}
+    url = f"{STATUSES}/{(await alice.post(STATUSES, status='?', poll=poll)).json()['id']}"
+    votes = f"/api/v1/polls/{url.rpartition('/')[2]}/votes"
+    assert (await bob.post(votes, choices=[0])).status_code == 200
+    kept = (await alice.http.put(url, json={"status": "1", "poll": poll})).json()
+    assert kept["poll"]["options"][0]["votes_count"] == 1
+    assert (await alice.http.put(url, json={"status": "2"})).json()["poll"] is None
+    assert (await bob.post(votes, choices=[0])).status_code == 404
+    added = (await alice.http.put(url, json={"status": "3", "poll": poll})).json()
+    assert ([each["votes_count"] for each in added["poll"]["options"]], added["poll"]["voted"]) == ([0, 0], True)
+    assert (await bob.post(votes, choices=[1])).json()["options"][1]["votes_count"] == 1
+
+
 async def test_errors_that_apps_know_have_the_texts_of_mastodon(open_api: OpenApi) -> None:
     alice, bob = await open_api("alice"), await open_api("bob")
     late = await alice.post(STATUSES, status="later", scheduled_at="banana")
