@@ -75,7 +75,7 @@ class DaphneProcess:
         return self
 
     def wait_until_ready(self) -> Self:
-        """Wait until the process has opened the store. It would end if the store were emptied meanwhile."""
+        """Wait until the process has opened the store."""
         httpx.get(f"{self.origin}/readyz", timeout=60, verify=PLAIN_HTTP)
         return self
 
@@ -103,9 +103,10 @@ class DaphneProcess:
 
 @contextlib.contextmanager
 def running_daphne(redis_url: str, *arguments: str, **environment: str) -> Iterator[DaphneProcess]:
+    """Run a daphne that has opened its store: a store that is emptied while it is opened looks like lost data."""
     daphne = DaphneProcess(redis_url, *arguments, **environment)
     try:
-        yield daphne.start()
+        yield daphne.start().wait_until_ready()
     finally:
         daphne.stop()
 

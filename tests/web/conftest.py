@@ -87,7 +87,7 @@ def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
     """The site in a process of its own, over the same store."""
     redis_server.flush()  # a site does not start on what some tests leave
     with running_daphne(redis_server.url) as started:
-        yield started.wait_until_ready()
+        yield started
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from tests.support.sockets import DaphneProcess, running_daphne
 def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
     redis_server.flush()  # a site does not start on what some tests leave
     with running_daphne(redis_server.url) as started:
-        yield started.wait_until_ready()
+        yield started
 
 
 @pytest.fixture(scope="package")
 def daphnes(daphne: DaphneProcess, redis_server: RedisServer) -> Iterator[tuple[DaphneProcess, DaphneProcess]]:
     """Two web processes over the same store."""
     with running_daphne(redis_server.url) as second_daphne:
-        yield daphne, second_daphne.wait_until_ready()
+        yield daphne, second_daphne

@@ -12,7 +12,6 @@ async def test_an_open_page_shows_the_preview_as_soon_as_it_is_stored(redis_serv
     services = world.services
     services.previews.link_previews = True
     with running_daphne(redis_server.url, LINK_PREVIEWS="1") as daphne:
-        daphne.wait_until_ready()
         async with open_socket(daphne, await sign_in_cookie(bob)) as reader:
             await reader.subscribe("public")
             post = await alice.publishes(f"read {LINK}")
