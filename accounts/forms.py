@@ -353,13 +353,20 @@ def render_form(
 def redisplay_form(
     request: SiteRequest, template: str, form: forms.Form, error: ApiError, page: Page | None = None
 ) -> HttpResponse:
-    """Return the submitted form with its errors. A JSON client gets the error itself."""
+    """Return the submitted form with its errors, and the focus on the first. A JSON client gets the error itself.
+
+    Passwords are not sent back, so the fields of accepted passwords ask for them again.
+    """
     if wants_json(request):
         raise error
     messages: Mapping[str, Any] = error.fields or {"": error.message}
     for name, message in messages.items():
         if name not in form.errors:
             form.add_error(name if name in form.fields else None, str(message))
+    for field in form.visible_fields():
+        if isinstance(field.field.widget, forms.PasswordInput) and field.data and not field.errors:
+            field.field.help_text = gettext("Type your password again.")
+            field.help_text = field.field.help_text
     wrong = [field for field in form.visible_fields() if field.errors] or form.visible_fields()[-1:]
     wrong[0].field.widget.attrs["autofocus"] = True
     return page_response(request, template, {"form": form, **(page or {})}, get_error_status(error))

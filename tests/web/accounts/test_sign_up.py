@@ -1,5 +1,6 @@
 """Signing up, by form and by JSON (docs/reference/interface.md)."""
 
+import re
 import time
 
 import pytest
@@ -45,6 +46,20 @@ async def test_a_taken_handle_is_409(visitor, alice):
     assert page.status_code == 409
     assert 'value="alice"' in page.text
     assert PASSWORD not in page.text
+
+
+async def test_a_form_with_errors_asks_for_accepted_passwords_again_and_focuses_the_first_error(visitor):
+    page = await visitor.post("/accounts/signup/", handle="no spaces", password1=PASSWORD, password2=PASSWORD)
+    assert re.findall('name="([^"]+)"[^>]* autofocus', page.text) == ["handle"]
+    for name in ("password1", "password2"):
+        assert f'id="id_{name}_helptext">Type your password again.<' in page.text
+        assert re.search(f'name="{name}"[^>]* aria-describedby="id_{name}_helptext"', page.text)
+
+
+async def test_a_form_does_not_ask_again_for_a_rejected_password(visitor):
+    page = await visitor.post("/accounts/signup/", handle="alice", password1=PASSWORD, password2="different words 9")
+    assert re.findall('name="([^"]+)"[^>]* autofocus', page.text) == ["password2"]
+    assert re.findall('id="id_([^"]+)_helptext">Type your password again.<', page.text) == ["password1"]
 
 
 @pytest.mark.parametrize(
