@@ -1,6 +1,9 @@
 """The Django app of the project: it registers the system checks and commands."""
 
 from django.apps import AppConfig
+from django.conf import settings
+
+from timelines.text.token_scanner import set_own_site
 
 
 class SocialsiteConfig(AppConfig):
@@ -8,3 +11,5 @@ class SocialsiteConfig(AppConfig):
 
     def ready(self) -> None:
         from socialsite import checks  # noqa: F401  (registers the checks)
+
+        set_own_site(settings.SITE_URL)

@@ -5,9 +5,9 @@
 
 import { word } from "./words.js";
 
-// As the server finds mentions and hashtags, but after @ also the start of a name in any script.
+// As the server finds mentions and hashtags, but after @ also the start of a name in any script, with @ and a host.
 const BEGUN =
-  /(?:^|[^A-Za-z0-9_!@＠#＃$%&*/])([@＠][\p{L}\p{M}\p{N}_]{1,30})$|(?:^|[^\p{L}\p{M}\p{N}_&/])([#＃][\p{L}\p{M}\p{N}_]{1,100})$/u;
+  /(?:^|[^A-Za-z0-9_!@＠#＃$%&*/])([@＠][\p{L}\p{M}\p{N}_]{1,30}(?:@[A-Za-z0-9.:-]{0,100})?)$|(?:^|[^\p{L}\p{M}\p{N}_&/])([#＃][\p{L}\p{M}\p{N}_]{1,100})$/u;
 const WORD = /(?:^|\s)([@＠#＃]?[\p{L}\p{M}\p{N}_]{1,100})$/u;
 const PAUSE_MS = 120;
 const MAX_SHOWN = 8;

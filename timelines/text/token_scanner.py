@@ -11,6 +11,7 @@ The time is linear in the text: patterns are possessive, an invalid candidate is
 from collections.abc import Iterator
 from functools import partial
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 import regex
 
@@ -61,9 +62,27 @@ _LETTER = regex.compile(r"\p{L}")
 _NOT_A_HOST_END = regex.compile(r"[@%\\0-9]|:[^\s\p{P}]|://")
 _NOT_A_BARE_END = regex.compile(r"[@%\\0-9_(\p{Latin}\p{Cyrillic}\p{Greek}\p{M}]|:[^\s\p{P}]|://|-")
 _MENTION_CONTINUES = regex.compile(r"[@＠\p{Latin}\p{M}]|://")
+_OWN_HOST_CONTINUES = regex.compile(r"[\p{L}\p{M}\p{N}_@＠-]|\.[\p{L}\p{N}]|:[0-9/]")
 _TAG_CONTINUES = regex.compile(r"[#＃]|://")
 _nfkc = partial(normalize, "NFKC")
 _PATH_TRAILERS = "?!.,:;'*@…’”»"
+
+
+_own_hosts: tuple[str, ...] = ()
+
+
+def set_own_site(url: str) -> None:
+    """Let `@name@host` with the host of this URL, with or without its port, be a mention. The app calls this once."""
+    global _own_hosts
+    parts = urlsplit(url)
+    _own_hosts = tuple(dict.fromkeys(host.lower() for host in (parts.netloc, parts.hostname) if host))
+
+
+def remove_own_host(name: str) -> str:
+    """Return `name` for a `name@host` whose host is the begin of the own host, which a person still types."""
+    handle, at, host = name.partition("@")
+    is_own = at and any(own.startswith(host.lower()) for own in _own_hosts)
+    return handle if is_own else name
 
 
 def scan(text: str) -> Iterator[Piece]:
@@ -129,10 +148,20 @@ def _parse_bare_host(text: str, match: regex.Match[str]) -> tuple[int, Piece | N
 
 
 def _parse_mention(text: str, match: regex.Match[str]) -> tuple[int, Piece | None]:
-    handle = match["handle"]
-    if len(handle) > HANDLE_LENGTH_CAP or _MENTION_CONTINUES.match(text, match.end()):
-        return match.end(), None
-    return match.end(), Piece("mention", match.group(), handle.lower())
+    handle, end = match["handle"], _own_host_end(text, match.end())
+    if len(handle) > HANDLE_LENGTH_CAP or (end == match.end() and _MENTION_CONTINUES.match(text, end)):
+        return end, None
+    return end, Piece("mention", text[match.start() : end], handle.lower())
+
+
+def _own_host_end(text: str, start: int) -> int:
+    """Return the end of `@host` at `start` if this is the own host, else `start`."""
+    if text[start : start + 1] in ("@", "＠"):
+        for host in _own_hosts:
+            end = start + 1 + len(host)
+            if text[start + 1 : end].lower() == host and not _OWN_HOST_CONTINUES.match(text, end):
+                return end
+    return start
 
 
 def _parse_hashtag(text: str, match: regex.Match[str]) -> tuple[int, Piece | None]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from socialsite.characters import readable_url
 from tests.support.markup import Markup
+from timelines.text import token_scanner
 from timelines.text.linkify import REL, display_url, find_all_hashtags, find_hashtags, find_mentions, linkify
 from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
 
@@ -143,3 +144,35 @@ def test_counted_mentions_and_hashtags_are_linked(text: str) -> None:
     kinds = [anchor.attributes["class"] for anchor in Markup(linkify(text)).anchors]
     assert len(find_mentions(text)) <= kinds.count("mention")
     assert all(normalize_tag(tag) == tag for tag in find_hashtags(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "handles"),
+    [
+        ("@Bob@social.example", ["bob"]),
+        ("＠bob＠SOCIAL.example, hello", ["bob"]),
+        ("Ask @bob@social.example. @eve too", ["bob", "eve"]),
+        ("(@bob@social.example)", ["bob"]),
+        ("@bob@social.example:8443", ["bob"]),
+        ("@bob@social.example:80", []),
+        ("@bob@social.example.org", []),
+        ("@bob@social.example-two", []),
+        ("@bob@social.example@social.example", []),
+        ("@bob@elsewhere.example", []),
+        ("@bob@social", []),
+        ("a@bob@social.example", []),
+    ],
+)
+def test_a_mention_with_the_own_host_leads_to_the_profile(monkeypatch: pytest.MonkeyPatch, text, handles) -> None:
+    monkeypatch.setattr(token_scanner, "_own_hosts", ())
+    token_scanner.set_own_site("https://social.example:8443")
+    assert find_mentions(text) == handles
+    assert hrefs(text) == [f"/@{handle}/" for handle in handles]
+    assert Markup(linkify(text)).text == text
+
+
+def test_a_typed_name_with_the_begin_of_the_own_host_is_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_scanner, "_own_hosts", ())
+    token_scanner.set_own_site("https://social.example")
+    names = ("bob", "bob@", "bob@Soc", "bob@social.example", "bob@elsewhere")
+    assert [token_scanner.remove_own_host(name) for name in names] == ["bob"] * 4 + ["bob@elsewhere"]

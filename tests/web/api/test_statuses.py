@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from socialsite.container import Services
+from tests.support.world import World
 from tests.web.api.conftest import OpenApi
 
 STATUSES = "/api/v1/statuses"
@@ -20,6 +21,16 @@ async def test_a_post_has_its_fields_and_one_id_for_an_idempotency_key(open_api:
     assert (status["account"]["acct"], status["account"]["statuses_count"]) == ("alice", 1)
     again = await alice.http.post(STATUSES, data=fields, headers={"Idempotency-Key": "k"})
     assert again.json()["id"] == status["id"]
+
+
+async def test_a_mention_with_the_host_of_the_site_notifies_and_is_an_entity(open_api: OpenApi, world: World) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    status = (await alice.post(STATUSES, status="tea, @bob@localhost? Not @bob@elsewhere.example")).json()
+    assert [each["acct"] for each in status["mentions"]] == ["bob"]
+    assert status["content"].count("/@bob") == 1
+    await world.deliver_all()
+    notifications = (await bob.get("/api/v1/notifications")).json()
+    assert [(each["type"], each["status"]["id"]) for each in notifications] == [("mention", status["id"])]
 
 
 async def test_a_language_that_the_site_does_not_know_is_ignored(open_api: OpenApi) -> None:
