@@ -134,3 +134,43 @@ def test_a_key_shows_a_new_post_and_focuses_it(reader: OpenReader, visitor: Sign
     me.page.keyboard.press(".")
     expect(me.entries).to_have_count(1)
     assert me.page.evaluate("document.activeElement.dataset.postId") == post["id"]
+
+
+FOCUSED_FIELD = """() => {
+  const { tagName, name, title, type } = document.activeElement;
+  return name || title || (type === "file" ? "file" : type === "submit" ? "submit" : tagName);
+}"""
+OPTIONS = ["Content warning", "Poll", "Draft or later", "Who may quote it"]
+
+
+def test_the_composer_is_walked_from_the_text_over_its_options_to_the_button(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    author = visitor()
+    post = author.publishes("words")
+    me = reader(author)
+    steps = ["text", "file", *OPTIONS, "audience", "language", "submit"]
+    edit_steps = ["text", "file", "Content warning", "Who may quote it", "language", "submit"]
+    for path, expected in (("/", steps), (post["url"], steps), (f"/posts/{post['id']}/edit/", edit_steps)):
+        me.go_to(path)
+        me.page.locator("[data-composer] textarea").focus()
+        walked = [me.page.evaluate(FOCUSED_FIELD)]
+        while walked[-1] != "submit" and len(walked) < 15:
+            me.page.keyboard.press("Tab")
+            walked.append(me.page.evaluate(FOCUSED_FIELD))
+        assert walked == expected, path
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_enter_in_an_option_of_the_composer_publishes(
+    reader: OpenReader, visitor: SignUpVisitor, scripts: bool
+) -> None:
+    me = reader(visitor(), java_script_enabled=scripts)
+    me.go_to("/")
+    me.page.locator("[data-composer] textarea").fill("published by Enter")
+    me.page.get_by_title("Content warning").click()
+    me.page.locator("[name=spoiler_text]").fill("tea")
+    me.page.locator("[name=spoiler_text]").press("Enter")
+    expect(me.entries).to_have_count(1)
+    me.go_to("/drafts/")
+    expect(me.page.get_by_text("published by Enter")).to_have_count(0)
