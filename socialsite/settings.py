@@ -51,7 +51,7 @@ SITE_ENVIRONMENT = parse_environment(os.environ)
 # Mail: an SMTP server, or without MAIL_URL files in the data directory
 MAIL_ROOT = settings_parsers.default_mail_root(REDIS_URL, BASE_DIR)
 MAIL_URL: str = env.str("MAIL_URL", default="")
-_MAIL = settings_parsers.parse_mail_url(MAIL_URL, MAIL_ROOT)
+_MAIL = settings_parsers.parse_mail_url(MAIL_URL)
 EMAIL_BACKEND: str = _MAIL["EMAIL_BACKEND"]
 EMAIL_HOST, EMAIL_PORT = _MAIL.get("EMAIL_HOST") or "", _MAIL.get("EMAIL_PORT") or 0
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _MAIL.get("EMAIL_HOST_USER") or "", _MAIL.get("EMAIL_HOST_PASSWORD") or ""

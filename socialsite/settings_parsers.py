@@ -131,8 +131,8 @@ def default_mail_root(url: str, base: Path) -> Path:
     return default_media_root(url, base).with_name("mail")
 
 
-def parse_mail_url(url: str, folder: Path) -> dict[str, Any]:
-    """Return Django's settings of the SMTP server at `url`, or those of files in `folder` for "".
+def parse_mail_url(url: str) -> dict[str, Any]:
+    """Return Django's settings of the SMTP server at `url`. Without a URL mails are files in MAIL_ROOT.
 
     `smtp+tls` uses STARTTLS at port 587, `smtp+ssl` TLS at port 465, `smtp` no encryption at port 25.
     """

@@ -144,11 +144,11 @@ class AccountRepository:
         return self._ids_by_handle.get(handle)
 
     async def find(self, account_id: AccountId) -> Account | None:
-        question = self.read_account(account_id)
-        return question.parse(await self._accounts.gather(question.commands))
+        read = self.read_account(account_id)
+        return read.parse(await self._accounts.gather(read.commands))
 
     def read_account(self, account_id: AccountId) -> Read[Account | None]:
-        """Return the read that `find` executes."""
+        """Return the read of an account, whose result is None if the account does not exist."""
         return Read([read_account_command(account_id)], lambda replies: self.parse_account(account_id, replies[0]))
 
     def read_many(self, account_ids: Iterable[AccountId]) -> Read[dict[AccountId, Account]]:

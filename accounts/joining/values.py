@@ -70,7 +70,10 @@ class Application(NamedTuple):
 
 
 class WaitingAccount(NamedTuple):
-    """An account that waits for approval, as staff sees it. `network_count` counts its network's accounts of a week."""
+    """An account that waits for approval, as staff sees it.
+
+    `network_count` is the number of accounts that its network created within a week.
+    """
 
     author: Author
     applied_ms: int

@@ -73,7 +73,7 @@ class MailSending:
         return ()
 
     async def _add_reset_mail(self, request: RequestReset) -> None:
-        """Add the mail to the account with the address, if there is one. A repetition sends no second mail."""
+        """Add a mail with the link of a reset, if an account has the address. A repetition adds no second mail."""
         account = await self.mail.find_by_address(request.address)
         if account is not None and account.is_active:
             await self.mail.add_mail(

@@ -43,7 +43,7 @@ class SanctionRepository:
     async def change(
         self, account_id: AccountId, id: SanctionId, edit: Callable[[Sanction], Sanction], *, is_news: bool = False
     ) -> Sanction:
-        """Replace a sanction by what `edit` returns, and return that. `edit` may be called more than once.
+        """Replace a sanction by the result of `edit`, and return the result. `edit` may be called more than once.
 
         Nothing is written if it returns an equal sanction. Raises SanctionNotFound, AccountNotFound.
         """

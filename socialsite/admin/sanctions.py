@@ -134,7 +134,7 @@ class SanctionService:
         return await self.take_back(actor, sanction)
 
     async def take_back(self, actor: Actor, sanction: Sanction) -> Sanction:
-        """Undo a sanction whose undo is in the audit log."""
+        """Undo a sanction. The caller has recorded the undo in the audit log."""
         account_id, now_ms = sanction.account_id, self._services.clock.now_ms()
         await self._sanctions.schedule(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)
         actor_id = AccountId(actor.account_id)

@@ -132,12 +132,12 @@ def batch_key(entity: Entity) -> Key:
 
 
 def pending_key(tag: str) -> Key:
-    """ZSET: entity -> ms of its oldest unflushed change. One member for each buffer."""
+    """ZSET: entity of each buffer -> ms of the oldest unflushed change of the entity."""
     return Key("series", tag=tag, name="pending")
 
 
 def taken_key(tag: str) -> Key:
-    """ZSET: entity -> ms at which a flusher took its batch. One member for each batch."""
+    """ZSET: entity of each batch -> ms at which a flusher took the batch."""
     return Key("series", tag=tag, name="taken")
 
 

@@ -64,7 +64,7 @@ class DigestService:
             await self.mails.schedule_digest(account_id, due_ms + (missed + 1) * period_ms)
 
     async def _write_lines(self, account_id: AccountId, since_ms: int, language: str) -> Sequence[str]:
-        """Return a line for each kind of unread notifications since that time, of those that the account may see."""
+        """Return a line for each kind of unread notifications since that time. Hidden ones do not count."""
         page = await self.notifications.page(account_id, limit=NOTIFICATIONS_PER_DIGEST)
         by_kind: dict[str, list[VisibleNotification]] = {}
         for entry in page.entries:

@@ -27,7 +27,7 @@ FrameCache = dict[FrameKey, TextFrame | None]
 
 
 def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
-    """Return what the frame of `entry`, the post as the reader of this subscription sees it, depends on."""
+    """Return the cache key of the frame that shows `entry` to the reader of this subscription."""
     socket = subscription.socket
     shown_post = entry.shown
     return (

@@ -171,7 +171,7 @@ class MediaService:
             await self.rows.schedule_check([name], now_ms, earlier=True)
 
     async def wait_until_done(self, rows: Sequence[Media], timeout_s: float) -> list[Media]:
-        """Return the rows when all are encoded or refused, or as they are after the timeout."""
+        """Wait until all pictures are encoded or refused, or until the timeout, and return their rows."""
         deadline = asyncio.get_running_loop().time() + timeout_s
         while True:
             current_rows = [row for row in await self.rows.find_many([row.id for row in rows]) if row is not None]

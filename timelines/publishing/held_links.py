@@ -31,7 +31,7 @@ class FirstLinks:
     """Authors whose posts are not held, as this process has read."""
 
     async def must_hold(self, author_id: AccountId, form: PostForm) -> bool:
-        """Return whether staff has to look at the post: the site holds first posts with links, and this is one."""
+        """Return whether staff has to look at the post before it is published, because of its links."""
         options = form.poll.options if form.poll is not None else ()
         return await self._is_first_link(author_id, (form.text, form.details.spoiler_text, *options))
 

@@ -142,7 +142,7 @@ def test_the_example_names_every_variable_the_settings_read() -> None:
     ],
 )
 def test_a_mail_url_names_the_server_its_port_and_its_encryption(url: str, host: str, port: int, tls: bool, ssl: bool):
-    found = settings_parsers.parse_mail_url(url, Path("mail"))
+    found = settings_parsers.parse_mail_url(url)
     assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == (host, port)
     assert (bool(found.get("EMAIL_USE_TLS")), bool(found.get("EMAIL_USE_SSL"))) == (tls, ssl)
     if "@" in url:
@@ -154,7 +154,7 @@ def test_a_mail_url_names_the_server_its_port_and_its_encryption(url: str, host:
 )
 def test_a_mail_url_that_names_no_server_is_refused(url: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="MAIL_URL"):
-        settings_parsers.parse_mail_url(url, Path("mail"))
+        settings_parsers.parse_mail_url(url)
 
 
 def test_https_enables_host_cookies_and_strict_transport_security() -> None:
