@@ -13,6 +13,7 @@ import msgspec
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId
+from socialsite.site.service import SiteService
 from socialsite.web.responses import format_iso_time
 from socialsite.web.services import SiteServices
 from timelines.api.entities.account import account_entity
@@ -43,6 +44,11 @@ class Site(Protocol):
     def site_url(self) -> str: ...
 
 
+def requires_keys(site: Site) -> bool:
+    """Return whether apps get every picture by the key of its URL, because the site is members-only."""
+    return site.services[SiteService].settings.members_only
+
+
 async def accounts_json(site: Site, ids: Iterable[AccountId]) -> list[msgspec.Raw]:
     """Return the active accounts among `ids`, in their order."""
     return list((await accounts_by_id(site, ids)).values())
@@ -54,8 +60,8 @@ async def accounts_by_id(
     """Return the active accounts among `ids`, in their order. With `is_fresh` their counts are read again."""
     authors, service = dict[AccountId, Author | None].fromkeys(ids), site.services[AccountSummaryService]
     summaries = await (service.find_fresh(authors) if is_fresh else service.find(authors))
-    active = [id for id in authors if id in summaries and summaries[id].author.is_visible]
-    return {id: msgspec.Raw(_encoded_account(summaries[id], site.site_url)) for id in active}
+    active, keys = (id for id in authors if id in summaries and summaries[id].author.is_visible), requires_keys(site)
+    return {id: msgspec.Raw(_encoded_account(summaries[id], site.site_url, keys)) for id in active}
 
 
 def with_fields(entity: msgspec.Raw, fields: Json) -> msgspec.Raw:
@@ -92,11 +98,12 @@ async def _statuses(
     ids = await site.services[AccountService].find_ids_by_handle(handles) if handles else {}
     summaries = await site.services[AccountSummaryService].find({**dict.fromkeys(ids.values()), **authors})
     statuses: list[msgspec.Raw | None] = []
+    keys = requires_keys(site)
     for entry in entries:
         posts, status = _posts_of(entry), None
         if all(post.author.id in summaries for post in posts):
             parts = tuple([_part(post, ids, summaries) for post in posts])
-            status = msgspec.Raw(_encoded_status(entry, parts, site.site_url, may_quote))
+            status = msgspec.Raw(_encoded_status(entry, parts, site.site_url, keys, may_quote))
         statuses.append(status)
     return statuses
 
@@ -114,7 +121,7 @@ async def notifications_json(site: Site, entries: Sequence[VisibleNotification])
             "type": TYPE_BY_KIND[entry.kind],
             "created_at": format_iso_time(entry.created_ms),
             "group_key": group_key(entry),
-            "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site.site_url)),
+            "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site.site_url, requires_keys(site))),
             **({} if entry.entry is None else {"status": statuses[entry.id]}),
         }
         for entry in supported
@@ -139,20 +146,23 @@ def _part(post: HydratedPost, ids: Mapping[str, AccountId], summaries: Summaries
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _encoded_status(entry: HydratedPost, parts: tuple[Part, ...], site: str, may_quote: bool | None) -> bytes:
+def _encoded_status(
+    entry: HydratedPost, parts: tuple[Part, ...], site: str, needs_keys: bool, may_quote: bool | None
+) -> bytes:
     """Return a post. `parts` belong to `_posts_of(entry)`."""
     (author, mentions), *rest = parts
     original, quote, shown = b"null", b"null", entry.shown
     if entry.original is not None:
-        original = _encoded_status(entry.original, tuple(rest), site, may_quote)
+        original = _encoded_status(entry.original, tuple(rest), site, needs_keys, may_quote)
         mentions = rest[0][1]
     elif entry.quote is not None:
         post = entry.quote.post
-        quoted = None if post is None else msgspec.Raw(_encoded_status(post, tuple(rest), site, None))
+        quoted = None if post is None else msgspec.Raw(_encoded_status(post, tuple(rest), site, needs_keys, None))
         quote = msgspec.json.encode({"state": entry.quote.state, "quoted_status": quoted})
     policy = (author if entry.original is None else rest[0][0]).quote_policy
-    fields = {**status_fields(entry, mentions, site), "quote_approval": quote_approval(shown, policy, may_quote)}
-    account, encoded = _encoded_account(author, site), msgspec.json.encode(fields)[1:]
+    fields = status_fields(entry, mentions, site, needs_keys)
+    fields["quote_approval"] = quote_approval(shown, policy, may_quote)
+    account, encoded = _encoded_account(author, site, needs_keys), msgspec.json.encode(fields)[1:]
     return b'{"account":%b,"reblog":%b,"quote":%b,%b' % (account, original, quote, encoded)
 
 
@@ -168,5 +178,5 @@ def _mentioned_handles(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _encoded_account(summary: AccountSummary, site: str) -> bytes:
-    return msgspec.json.encode(account_entity(summary, site))
+def _encoded_account(summary: AccountSummary, site: str, needs_keys: bool) -> bytes:
+    return msgspec.json.encode(account_entity(summary, site, needs_keys))

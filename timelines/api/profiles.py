@@ -17,7 +17,7 @@ from timelines.api.endpoint import check_token, endpoint
 from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity, profile_entity
 from timelines.api.fields import api_fields, flag, ids_field, object_fields
 from timelines.api.pagination import api_page
-from timelines.api.presenters import accounts_by_id, accounts_json
+from timelines.api.presenters import accounts_by_id, accounts_json, requires_keys
 from timelines.api.relationships import accounts_response
 from timelines.api.timelines import selected_part, timeline_response
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -143,7 +143,7 @@ async def own_account_json(request: SiteRequest, account: Account) -> Json:
     services, account_id = request.services, AccountId(account.id)
     summaries = await services[AccountSummaryService].find_fresh([account_id])
     requests = await services[FollowRequestService].count(account_id)
-    return credential_account_entity(summaries[account_id], account, requests, request.site_url)
+    return credential_account_entity(summaries[account_id], account, requests, request.site_url, requires_keys(request))
 
 
 @endpoint("read:accounts", "profile", needs_account=True)

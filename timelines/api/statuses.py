@@ -15,7 +15,7 @@ from timelines.api.entities.poll import poll_entity
 from timelines.api.entities.status import version_entity
 from timelines.api.fields import api_fields, flag, ids_field
 from timelines.api.pagination import api_page
-from timelines.api.presenters import accounts_json, status_json, statuses_json, with_fields
+from timelines.api.presenters import accounts_json, requires_keys, status_json, statuses_json, with_fields
 from timelines.api.relationships import accounts_response
 from timelines.api.scheduled import schedule
 from timelines.api.timelines import timeline_response
@@ -152,11 +152,11 @@ async def source(request: SiteRequest, post_id: PostId) -> Json:
 @endpoint("read:statuses")
 async def history(request: SiteRequest, post_id: PostId) -> list[Json]:
     """Return all versions of a post, oldest first. Whoever may see the post may see its versions."""
-    services, site = request.services, request.site_url
+    services, site, keys = request.services, request.site_url, requires_keys(request)
     entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
     (account,) = await accounts_json(request, [entry.author.id])
     versions = await services[EditService].versions(entry.post.id)
-    return [{**version_entity(version, entry.author, site), "account": account} for version in versions]
+    return [{**version_entity(version, entry.author, site, keys), "account": account} for version in versions]
 
 
 @endpoint("read:accounts", "read:statuses")

@@ -1,20 +1,27 @@
 """The URLs of pictures for apps, which send no token for files.
 
-Who has the URL of a picture of a post for followers sees the picture as long as the post has it.
+Who has the URL of a picture of a post for followers sees the picture as long as the post has it. On a members-only site
+the URLs of all pictures have keys.
 """
 
 from django.conf import settings
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from socialsite.ids import PostId
+from accounts.domain import PictureSize, picture_url
 from timelines.media.media import Media
 
 KEY_LENGTH = 32
 
 
-def link_query(name: str, post_id: PostId) -> str:
+def link_query(name: str, post_id: int = 0) -> str:
     """Return the query of the URL of a picture. `post_id` is 0 for a picture without a post."""
     return f"?key={_key(name, post_id, settings.SECRET_KEY)}"
+
+
+def picture_link(name: str, size: PictureSize, needs_key: bool) -> str:
+    """Return the URL of an avatar or header as `picture_url`, with a key if the site is members-only."""
+    url = picture_url(name, size)
+    return url + link_query(name) if url and needs_key else url
 
 
 def is_link_key(key: str, row: Media) -> bool:
@@ -23,6 +30,6 @@ def is_link_key(key: str, row: Media) -> bool:
     return any(constant_time_compare(key, _key(row.name, row.post, secret)) for secret in secrets)
 
 
-def _key(name: str, post_id: PostId, secret: str) -> str:
+def _key(name: str, post_id: int, secret: str) -> str:
     digest = salted_hmac("timelines.media.links", f"{name} {post_id}", secret, algorithm="sha256")
     return digest.hexdigest()[:KEY_LENGTH]

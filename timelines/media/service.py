@@ -345,14 +345,19 @@ class MediaService:
         return ServedFile(media_file(name, size, extension), is_public)
 
     async def _find_row_audience(self, viewer_id: AccountId | None, row: Media, key: str) -> bool | None:
-        if row.kind in ("preview", "logo"):
+        has_key = is_link_key(key, row)
+        if row.kind == "logo":
+            return True
+        if viewer_id is None and not has_key and self.site.settings.members_only:
+            return None
+        if row.kind == "preview":
             return True
         if row.kind != "picture":
             owner = (await self.accounts.find_authors([row.owner])).get(row.owner)
             return True if owner is not None and owner.is_visible else None
         if not row.post or viewer_id == row.owner:
-            return False if viewer_id == row.owner or is_link_key(key, row) else None
-        return await self.find_audience(row.owner if is_link_key(key, row) else viewer_id, row.post)
+            return False if viewer_id == row.owner or has_key else None
+        return await self.find_audience(row.owner if has_key else viewer_id, row.post)
 
     # Deletion
 

@@ -14,13 +14,13 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
-from accounts.domain import picture_url
 from accounts.sessions.service import SessionService
 from socialsite.encryption import unseal
 from socialsite.ids import TimeSource, ms_from_id
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused, OutgoingResponse
 from socialsite.recipes.job import RetryLater, make_job_decoder
 from timelines.graph.repository import Follows
+from timelines.media.links import picture_link
 from timelines.notifications.notification import TYPE_BY_KIND, VisibleNotification
 from timelines.notifications.presenters import SINGLE_ACTOR_TEXTS, excerpt
 from timelines.notifications.service import NotificationService
@@ -133,6 +133,7 @@ def build_text_message(job: PushText) -> bytes:
 def build_message(subscription: PushSubscription, notification: VisibleNotification, *, shows_text: bool) -> bytes:
     """Return the message in the form of Mastodon, with the field `url` for the site's own service worker."""
     author, entry = notification.author, notification.entry.shown if notification.entry else None
+    icon = picture_link(author.avatar, "small", needs_key=bool(subscription.sealed_token))
     with override(subscription.locale):
         title, body = _("New notification"), ""
         if shows_text:
@@ -144,7 +145,7 @@ def build_message(subscription: PushSubscription, notification: VisibleNotificat
         "preferred_locale": subscription.locale,
         "notification_id": str(notification.id),
         "notification_type": TYPE_BY_KIND.get(notification.kind, notification.kind),
-        "icon": settings.SITE_URL + picture_url(author.avatar, "small") if shows_text and author.avatar else "",
+        "icon": settings.SITE_URL + icon if shows_text and icon else "",
         "title": title,
         "body": body,
         "url": post_url(entry.post.id, entry.author) if entry and shows_text else "/notifications/",

@@ -39,6 +39,9 @@ ALLOWED_ROUTES = frozenset(
 ALLOWED_ACTIONS = frozenset({("POST", "api/v1/accounts")})
 """Methods and routes of actions for visitors: the sign-up in an app. Other methods of these routes are for members."""
 
+KEYED_ROUTE = "media/<media_name:name>/<media_size:size>.<media_extension:extension>"
+"""The route of pictures, which checks the key of the URL that an app has got."""
+
 
 def is_members_only(request: SiteRequest) -> bool:
     """Return whether the site shows nothing to visitors. Probes of monitoring have no services and are never hidden."""
@@ -63,6 +66,8 @@ class MembersOnlyMiddleware(Middleware):
             return None
         route = request.resolver_match.route if request.resolver_match else ""
         if route in ALLOWED_ROUTES or (request.method, route) in ALLOWED_ACTIONS:
+            return None
+        if route == KEYED_ROUTE and "key" in request.GET:
             return None
         response = respond_to_error(request, SignInRequired())
         response.headers["Cache-Control"] = "private, no-store"

@@ -7,9 +7,12 @@ from typing import Any
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.api import ApiClient
-from tests.support.pictures import encode_all, picture
+from tests.support.pictures import encode_all, picture, uploaded
 from tests.web.api.conftest import OpenApi
+from timelines.api.entities.status import card_entity
+from timelines.media.media import SITE_OWNER
 from timelines.media.service import MediaService
+from timelines.previews.preview import LinkPreview
 
 MEDIA, STATUSES = "/api/v2/media", "/api/v1/statuses"
 PROFILE = "/api/v1/accounts/update_credentials"
@@ -110,6 +113,39 @@ async def test_apps_load_pictures_for_followers_by_the_key_of_their_urls(open_ap
     assert (await visitor.get(media["url"])).status_code == HTTPStatus.OK
     await site.accounts.suspend(account_id=AccountId(int(post["account"]["id"])))
     assert (await visitor.get(media["url"])).status_code == HTTPStatus.NOT_FOUND
+
+
+async def test_apps_of_a_members_only_site_load_every_picture_by_the_key_of_its_url(
+    open_api: OpenApi, site: Services
+) -> None:
+    alice, visitor = await open_api("alice"), await open_api()
+    upload_id = (await upload(alice, site))["id"]
+    preview = await site.media.upload(owner_id=SITE_OWNER, kind="preview", content=uploaded(picture()))
+    sending = asyncio.create_task(alice.http.patch(PROFILE, files={"avatar": ("a.jpg", picture())}))
+    while not sending.done():
+        await encode_all(site)
+        await asyncio.sleep(0.01)
+    status = (await alice.post(STATUSES, status="x", media_ids=[upload_id])).json()
+    url = f"{STATUSES}/{status['id']}"
+    await site.site.change(members_only=True)
+    own = (await alice.get(PROFILE.replace("update", "verify"))).json()
+    status, (version,) = (await alice.get(url)).json(), (await alice.get(f"{url}/history")).json()
+    (row,) = await site.repositories.media_rows.find_many([preview.id])
+    card = card_entity(LinkPreview("https://example.org/", "x", picture=row and row.attachment), "", needs_keys=True)
+    media = status["media_attachments"][0]
+    shown = [
+        own["avatar"], status["account"]["avatar"], media["url"], media["preview_url"],
+        version["media_attachments"][0]["url"], card["image"],
+    ]  # fmt: skip
+    for each in shown:
+        served = await visitor.get(each)
+        assert (served.status_code, served.headers["cache-control"][:7]) == (HTTPStatus.OK, "private"), each
+        bare = each.partition("?")[0]
+        assert (await visitor.get(bare)).status_code == HTTPStatus.SEE_OTHER
+        for key in ("", "x", each[-32:][::-1]):
+            assert (await visitor.get(f"{bare}?key={key}")).status_code == HTTPStatus.NOT_FOUND
+    await site.site.change(members_only=False)
+    assert "?" not in (await alice.get(url)).json()["account"]["avatar"]
 
 
 async def test_a_deleted_post_leaves_its_pictures_to_the_next_post(open_api: OpenApi, site: Services) -> None:

@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlsplit
 
-from accounts.domain import DefaultAudience, picture_url
+from accounts.domain import DefaultAudience
 from accounts.models import Account
 from socialsite.web.responses import format_iso_time
 from timelines.api.entities.content import content_html, link_html
+from timelines.media.links import picture_link
 from timelines.pages.presenters import Json, profile_url
 from timelines.profiles.summaries import AccountSummary
 
@@ -35,12 +36,12 @@ LINK_FIELD = "Link"
 """The name of the profile field that shows the link of an account."""
 
 
-def account_entity(summary: AccountSummary, site_url: str) -> Json:
-    """Return an account. Apps show the handle if `display_name` is empty."""
+def account_entity(summary: AccountSummary, site_url: str, needs_keys: bool = False) -> Json:
+    """Return an account. Apps show the handle if `display_name` is empty. `needs_keys` is that of `picture_link`."""
     author = summary.author
     url = site_url + profile_url(author.handle)
-    avatar = site_url + (picture_url(author.avatar, "full") or MISSING_AVATAR)
-    header = site_url + (picture_url(summary.header, "full") or MISSING_HEADER)
+    avatar = site_url + (picture_link(author.avatar, "full", needs_keys) or MISSING_AVATAR)
+    header = site_url + (picture_link(summary.header, "full", needs_keys) or MISSING_HEADER)
     entity: Json = {
         "id": str(author.id),
         "username": author.handle,
@@ -85,10 +86,12 @@ def _moved_entity(entity: Json, url: str, site_url: str) -> Json:
     return entity | UNKNOWN | names | pictures | {"url": url, "uri": url}
 
 
-def credential_account_entity(summary: AccountSummary, account: Account, follow_requests: int, site_url: str) -> Json:
+def credential_account_entity(
+    summary: AccountSummary, account: Account, follow_requests: int, site_url: str, needs_keys: bool = False
+) -> Json:
     """Return the account of the token itself, with what its forms show. It has no cached counts."""
     preferences = account.preferences
-    return account_entity(summary, site_url) | {
+    return account_entity(summary, site_url, needs_keys) | {
         "source": {
             "privacy": default_visibility(account),
             "sensitive": preferences.marks_sensitive,

@@ -14,6 +14,7 @@ from timelines.api.entities.filter import filter_results
 from timelines.api.entities.media import attachment_entity
 from timelines.api.entities.poll import poll_entity
 from timelines.drafts.draft import Draft
+from timelines.media.links import link_query
 from timelines.pages.page import HydratedPost
 from timelines.pages.pictures import are_pictures_hidden
 from timelines.pages.presenters import Json, card_json, hashtag_url, post_url, profile_url
@@ -29,7 +30,7 @@ Mention = tuple[str, int]
 """The handle and the id of a mentioned account."""
 
 
-def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: str) -> Json:
+def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: str, needs_keys: bool = False) -> Json:
     """Return all fields but `account`, `reblog`, `quote` and `quote_approval`.
 
     A boost has the text, the counts and the state of its original.
@@ -54,12 +55,12 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "replies_count": shown.counts.replies,
         "reblogs_count": shown.counts.boosts,
         "favourites_count": shown.counts.likes,
-        "media_attachments": [] if is_boost else _media_json(post, shown.author, site_url),
+        "media_attachments": [] if is_boost else _media_json(post, shown.author, site_url, needs_keys),
         "mentions": [] if is_boost else [_mention_json(handle, id, site_url) for handle, id in mentions],
         "tags": [] if is_boost else tags_json(post, site_url),
         "emojis": [],
         "poll": None if is_boost else poll_entity(shown),
-        "card": None if is_boost or entry.preview is None else card_entity(entry.preview, site_url),
+        "card": None if is_boost or entry.preview is None else card_entity(entry.preview, site_url, needs_keys),
         "application": None,
         **(
             {}
@@ -82,9 +83,10 @@ def _is_for_followers(shown: HydratedPost) -> bool:
     return requires_follow(shown.post, structs.replace(shown.author, limited=False) if is_own else shown.author)
 
 
-def card_entity(preview: LinkPreview, site_url: str) -> Json:
+def card_entity(preview: LinkPreview, site_url: str, needs_keys: bool) -> Json:
     """Return a PreviewCard (https://docs.joinmastodon.org/entities/PreviewCard/)."""
     picture, card = preview.picture, card_json(preview)
+    query = link_query(f"{picture.id}-{picture.secret}") if picture and needs_keys else ""
     texts = ("author_name", "author_url", "provider_url", "html", "embed_url", "image_description")
     return {
         **dict.fromkeys(texts, ""),
@@ -95,7 +97,7 @@ def card_entity(preview: LinkPreview, site_url: str) -> Json:
         "published_at": None,
         "width": picture.width if picture else 0,
         "height": picture.height if picture else 0,
-        "image": site_url + card["image"] if picture else None,
+        "image": site_url + card["image"] + query if picture else None,
         "blurhash": picture.blurhash if picture else None,
     }
 
@@ -114,7 +116,7 @@ def quote_approval(shown: HydratedPost, preferred: QuotePolicy, may_quote: bool 
     return {"automatic": [] if policy == "nobody" else [policy], "manual": [], "current_user": current}
 
 
-def version_entity(post: Post, author: Author, site_url: str) -> Json:
+def version_entity(post: Post, author: Author, site_url: str, needs_keys: bool = False) -> Json:
     """Return one version of a post as StatusEdit, without its account."""
     extra = post.extra
     poll = None if extra.poll is None else {"options": [{"title": text} for text in extra.poll.options]}
@@ -123,7 +125,7 @@ def version_entity(post: Post, author: Author, site_url: str) -> Json:
         "spoiler_text": extra.spoiler_text,
         "sensitive": are_pictures_hidden(post, author),
         "created_at": format_iso_time(extra.edited_ms or post.created_ms),
-        "media_attachments": _media_json(post, author, site_url),
+        "media_attachments": _media_json(post, author, site_url, needs_keys),
         "emojis": [],
         "quote": None,
         **({} if poll is None else {"poll": poll}),
@@ -161,9 +163,9 @@ def tags_json(post: Post, site_url: str) -> list[Json]:
     return [{"name": tag, "url": site_url + hashtag_url(tag)} for tag in find_all_hashtags(post.text)]
 
 
-def _media_json(post: Post, author: Author, site_url: str) -> list[Json]:
-    restricted_id = post.id if requires_follow(post, author) else None
-    return [attachment_entity(each, site_url, restricted_id) for each in post.extra.media]
+def _media_json(post: Post, author: Author, site_url: str, needs_keys: bool) -> list[Json]:
+    keyed_id = post.id if needs_keys or requires_follow(post, author) else None
+    return [attachment_entity(each, site_url, keyed_id) for each in post.extra.media]
 
 
 def _mention_json(handle: str, account_id: int, site_url: str) -> Json:
