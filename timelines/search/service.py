@@ -25,15 +25,21 @@ SEARCH_DEADLINE_S = 0.5
 """A request starts no more reads after this time."""
 MAX_ROUNDS = 20
 MAX_ACCOUNTS, MAX_HASHTAGS = 5, 8
+SIMILAR_MIN_LENGTH, SIMILAR_CUT_CAP = 3, 2
+"""A similar name starts with at least so many characters of the query, and lacks at most so many of its last ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A page of posts. The first page also has accounts and hashtags that start with the query."""
+    """A page of posts. The first page also has accounts and hashtags that start with the query.
+
+    If nothing is found, it has accounts and hashtags that nearly start with it, and `is_similar` is set.
+    """
 
     posts: TimelinePage
     account_ids: list[AccountId]
     hashtags: list[str]
+    is_similar: bool
 
 
 @dataclass(kw_only=True, slots=True)
@@ -61,7 +67,24 @@ class SearchService:
                 self._find_accounts(query.account_prefix if is_first else "", viewer_id),
                 self._find_hashtags(query.hashtag_prefix if is_first else ""),
             )
-        return SearchResults(posts, accounts, hashtags)
+            is_similar = is_first and not (posts.entries or posts.next_before or accounts or hashtags)
+            if is_similar:
+                accounts, hashtags = await self._find_similar(query, viewer_id)
+        return SearchResults(posts, accounts, hashtags, is_similar)
+
+    async def _find_similar(self, query: SearchQuery, viewer_id: AccountId | None) -> tuple[list[AccountId], list[str]]:
+        """Return accounts and hashtags that start with the query without its last characters."""
+        names = query.account_prefix, query.hashtag_prefix
+        for cut in range(1, SIMILAR_CUT_CAP + 1):
+            account_prefix, hashtag_prefix = (
+                name[:-cut] if len(name) >= SIMILAR_MIN_LENGTH + cut else "" for name in names
+            )
+            accounts, hashtags = await run_together(
+                self._find_accounts(account_prefix, viewer_id), self._find_hashtags(hashtag_prefix)
+            )
+            if accounts or hashtags:
+                return accounts, hashtags
+        return [], []
 
     async def _find_accounts(self, prefix: str, viewer_id: AccountId | None) -> list[AccountId]:
         if not prefix:

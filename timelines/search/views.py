@@ -13,7 +13,7 @@ from socialsite.web.responses import json_response, page_response, respond
 from timelines.following.presenters import accounts_with_follow_state
 from timelines.hashtags.trend_views import trends_panel
 from timelines.pages.page import PageRequest, TimelinePage
-from timelines.pages.presenters import Json, author_json, hashtag_json, posts_json
+from timelines.pages.presenters import author_json, hashtag_json, posts_json
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import (
     TemplateContext,
@@ -23,7 +23,7 @@ from timelines.pages.responses import (
 )
 from timelines.search.autocomplete import AutocompleteService
 from timelines.search.query import QUERY_LENGTH_CAP, QueryInvalid, parse_query
-from timelines.search.service import SearchService
+from timelines.search.service import SearchResults, SearchService
 from timelines.text.token_scanner import normalize_tag
 
 COMPLETIONS_SHOWN = 8
@@ -43,7 +43,9 @@ async def search(request: SiteRequest) -> HttpResponseBase:
         raise MalformedRequest(fields={"after": _("Search supports only the cursor before.")})
     if not text.strip():
         trends = await trends_panel(request)
-        return _results_response(request, cut, text, TimelinePage((), None, None), [], [], trends)
+        return _results_response(
+            request, cut, text, SearchResults(TimelinePage((), None, None), [], [], False), [], trends
+        )
     try:
         query = parse_query(text)
     except QueryInvalid as refused:
@@ -57,8 +59,7 @@ async def search(request: SiteRequest) -> HttpResponseBase:
         caller=request.caller,
     )
     accounts = await accounts_with_follow_state(request, results.account_ids)
-    tags = [hashtag_json(tag) for tag in results.hashtags]
-    return _results_response(request, cut, text, results.posts, accounts, tags)
+    return _results_response(request, cut, text, results, accounts)
 
 
 async def autocomplete(request: SiteRequest) -> HttpResponseBase:
@@ -83,11 +84,11 @@ def _results_response(
     request: SiteRequest,
     cut: PageRequest,
     text: str,
-    page: TimelinePage,
+    results: SearchResults,
     accounts: list[TemplateContext],
-    tags: list[Json],
     trends: Placeholder | str = "",
 ) -> HttpResponseBase:
+    page, tags = results.posts, [hashtag_json(tag) for tag in results.hashtags]
     next_url = url_with_query(request, q=text, before=page.next_before)
     return respond(
         request,
@@ -101,6 +102,7 @@ def _results_response(
             },
             "accounts": accounts,
             "tags": tags,
+            "is_similar": results.is_similar and bool(accounts or tags),
             "trends_html": trends,
             "newest_url": None if cut.is_first else optional_placeholder(url_with_query(request, q=text)),
         },
@@ -108,6 +110,7 @@ def _results_response(
             "posts": posts_json(page.entries),
             "accounts": accounts,
             "tags": tags,
+            "similar": results.is_similar,
             "next": next_url,
             "previous": None,
         },

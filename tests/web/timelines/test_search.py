@@ -106,6 +106,22 @@ async def test_an_empty_result_is_explained_with_hints(visitor):
     assert '<section class="section" id="search-hints">' in page
 
 
+async def test_a_search_without_results_offers_similar_names(alice, bob, visitor, world):
+    await bob.publish("words #poetry")
+    await world.deliver_all()
+    for query, handles, tags in (("alise", ["alice"], []), ("@alicf", ["alice"], []), ("Poetri", [], ["poetry"])):
+        results = await answer(visitor, query)
+        assert results["similar"]
+        assert [account["handle"] for account in results["accounts"]] == handles, query
+        assert [tag["name"] for tag in results["tags"]] == tags, query
+    page = (await visitor.get(path("alise"))).text
+    assert "Did you mean…" in page
+    assert 'data-account="alice"' in page
+    assert not (await answer(visitor, "alice"))["similar"]
+    assert "Did you mean" not in (await visitor.get(path("bo-"))).text
+    assert "Did you mean" not in (await visitor.get(path("alibaba"))).text
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
