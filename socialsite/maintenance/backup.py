@@ -7,7 +7,7 @@ lost, and no deleted value is restored. Caches are not in the file, because they
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Mapping, Set
 from pathlib import Path
 from typing import Protocol
 
@@ -19,14 +19,13 @@ from socialsite.maintenance.key_families import (
     BODIES_PASS,
     FIRST_KEYS,
     REFERENCES_PASS,
-    get_backup_pass,
+    find_backup_place,
     get_family,
     is_backed_up,
 )
 from socialsite.maintenance.scanning import (
     OnProgress,
     ignore_progress,
-    parse_keys,
     require_unchanged,
     scan_keys,
     scan_raw_keys,
@@ -63,7 +62,7 @@ class Backup:
             # Jobs move from the waiting streams to the stream of jobs, so this order of reads misses none of them.
             first_keys = [*await JobQueue(self._store).waiting_streams(), *FIRST_KEYS]
             for key in first_keys:
-                await self._write_keys(file, self._store.node(key), [key])
+                await self._write_keys(file, self._store.node(key), {key: get_family(key)})
             for pass_number in (REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS):
                 for node in self._store.nodes:
                     await self._write_pass(file, node, pass_number, frozenset(first_keys), on_progress)
@@ -83,20 +82,26 @@ class Backup:
     async def _write_pass(
         self, file: BackupWriter, node: Node, pass_number: int, written: Set[Key], on_progress: OnProgress
     ) -> None:
-        seen: set[Key] = set()  # keys of the previous step: while a table is resized, SCAN returns keys twice
+        seen: Set[str] = set()  # keys of the previous step: while a table is resized, SCAN returns keys twice
         async for raw_keys in scan_raw_keys(node, on_progress):
-            due = parse_keys([k for k in raw_keys if get_backup_pass(k.decode(errors="replace")) == pass_number])
-            for batch in batches((k for k in dict.fromkeys(due) if k not in seen and k not in written), KEYS_PER_READ):
-                await self._write_keys(file, node, batch)
-            seen = set(due)
+            places = zip(raw_keys, map(find_backup_place, raw_keys), strict=True)
+            due = {key.decode(): place.family for key, place in places if place and place.pass_number == pass_number}
+            for batch in batches((key for key in due if key not in seen and key not in written), KEYS_PER_READ):
+                await self._write_keys(file, node, {key: due[key] for key in batch})
+            seen = due.keys()
 
-    async def _write_keys(self, file: BackupWriter, node: Node, keys: Sequence[Key]) -> None:
-        families: dict[str, str] = {key: get_family(key) for key in keys}
+    async def _write_keys(self, file: BackupWriter, node: Node, families: Mapping[str, str]) -> None:
+        """Write the values of keys. `families` has the family of each key."""
         types = {key: self._types[family] for key, family in families.items() if family in self._types}
-        by_family = group_by(await read_key_records(node, keys, types), lambda record: families[record.key])
-        for family, records in by_family.items():
-            self._types[family] = records[0].type
-            await asyncio.to_thread(file.add, family, records)
+        records = await read_key_records(node, list(families), types)
+        by_family = group_by(records, lambda record: families[record.key])
+        self._types |= {family: records[0].type for family, records in by_family.items()}
+
+        def add_records() -> None:
+            for family, records in by_family.items():
+                file.add(family, records)
+
+        await asyncio.to_thread(add_records)
 
     @staticmethod
     async def _write_archived_bodies(file: BackupWriter, archive: BodyArchive) -> None:

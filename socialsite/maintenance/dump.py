@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from socialsite.maintenance.key_families import is_backed_up
-from socialsite.store import Command, CommandRefused, Key, Node, Reply
+from socialsite.store import Command, CommandRefused, EncodedPipeline, Key, Node, Reply, encode_text
 
 ELEMENTS_PER_COMMAND = 1_000  # elements in one command
 FIRST_READ_ELEMENTS = 4_000
@@ -48,7 +48,7 @@ class KeyRecord(NamedTuple):
 
 
 async def read_key_records(
-    node: Node, keys: Sequence[Key], probable_types: Mapping[str, str] = MappingProxyType({})
+    node: Node, keys: Sequence[str], probable_types: Mapping[str, str] = MappingProxyType({})
 ) -> list[KeyRecord]:
     """Return the values of keys of this node, without keys that were deleted meanwhile.
 
@@ -64,28 +64,50 @@ async def read_key_records(
         return [record for key in keys for record in await read_key_records(node, [key])]
 
 
-async def _try_read_key_records(node: Node, keys: Sequence[Key], probable_types: Mapping[str, str]) -> list[KeyRecord]:
+async def _try_read_key_records(node: Node, keys: Sequence[str], probable_types: Mapping[str, str]) -> list[KeyRecord]:
     unknown = [key for key in keys if key not in probable_types]
-    names = await node.pipeline([("TYPE", key) for key in unknown])
+    names = await node.pipeline([("TYPE", Key.parse(key)) for key in unknown])
     types = dict(probable_types)
-    types.update((str(key), name.decode()) for key, name in zip(unknown, names, strict=True))
-    typed = [key for key in keys if types[key] in FIRST_READS]
-    commands: list[Command] = []
-    for key in typed:
-        name, *arguments = FIRST_READS[types[key]]
-        commands += [(name, key, *arguments), ("PEXPIRETIME", key)]
-    replies = iter(await node.pipeline(commands))
+    types.update((key, name.decode()) for key, name in zip(unknown, names, strict=True))
+    typed = [(key, types[key]) for key in keys if types[key] in FIRST_READS]
+    replies = await node.pipeline(_encode_first_reads(typed))
     records: list[KeyRecord] = []
-    for key in typed:
-        kind, value, expires_ms = types[key], next(replies), next(replies)
+    for (key, kind), value, expires_ms in zip(typed, replies[::2], replies[1::2], strict=True):
         if kind in ("hash", "set"):
             cursor, value = value
             is_whole = cursor == b"0"
         else:
             is_whole = kind == "string" or len(value) <= FIRST_READ_ELEMENTS * (2 if kind == "zset" else 1)
-        if parts := flatten_reply(kind, value if is_whole else await _read_by_scan(node, key, kind)):
+        if parts := flatten_reply(kind, value if is_whole else await _read_by_scan(node, Key.parse(key), kind)):
             records.append(KeyRecord(str(key), kind, max(0, expires_ms), parts))
     return records
+
+
+def _encode_first_reads(typed: Sequence[tuple[str, str]]) -> EncodedPipeline:
+    """Return two commands for each key and its type: the first read of the value, and the read of the expiry."""
+
+    def build_commands() -> list[Command]:
+        commands: list[Command] = []
+        for text, kind in typed:
+            key, (name, *arguments) = Key.parse(text), FIRST_READS[kind]
+            commands += [(name, key, *arguments), ("PEXPIRETIME", key)]
+        return commands
+
+    pieces: list[bytes] = []
+    for text, kind in typed:
+        key = encode_text(text)
+        pieces.append(_FIRST_READ_FORMATS[kind] % (key, key))
+    return EncodedPipeline(b"".join(pieces), 2 * len(typed), build_commands)
+
+
+def _build_read_format(name: str, *arguments: object) -> bytes:
+    """Return the encoded read of a value and of its expiry, with two places for the encoded key."""
+    encoded_arguments = b"".join(encode_text(str(argument)) for argument in arguments)
+    value = b"*%d\r\n%b%%b%b" % (2 + len(arguments), encode_text(name), encoded_arguments)
+    return value + b"*2\r\n%b%%b" % encode_text("PEXPIRETIME")
+
+
+_FIRST_READ_FORMATS = {kind: _build_read_format(*map(str, read)) for kind, read in FIRST_READS.items()}
 
 
 async def _read_by_scan(node: Node, key: Key, kind: str) -> Reply:
@@ -99,7 +121,10 @@ async def _read_by_scan(node: Node, key: Key, kind: str) -> Reply:
         cursor, page = await node.execute(name, key, cursor, "COUNT", ELEMENTS_PER_COMMAND)
         elements |= {page[n]: page[n : n + width] for n in range(0, len(page), width)}
         if cursor == b"0":
-            return [part for parts in elements.values() for part in parts]
+            pairs: list[list[bytes]] = list(elements.values())
+            if kind == "zset":
+                pairs.sort(key=lambda pair: (float(pair[1]), pair[0]))  # the order of ZRANGE
+            return [part for pair in pairs for part in pair]
 
 
 async def _read_by_range(node: Node, key: Key, kind: str) -> Reply:
@@ -116,7 +141,10 @@ async def _read_by_range(node: Node, key: Key, kind: str) -> Reply:
 
 
 def flatten_reply(kind: str, reply: Reply) -> list[bytes]:
-    """Return a value of any type as a flat list of bytes. Sets are sorted, so that two values can be compared."""
+    """Return a value of any type as a flat list of bytes.
+
+    Sets and hashes are sorted, so that two values can be compared. The server has sorted the other values.
+    """
     if not reply:
         return [reply] if reply == b"" else []
     if kind == "string":
@@ -127,9 +155,6 @@ def flatten_reply(kind: str, reply: Reply) -> list[bytes]:
         return sorted(reply)
     if kind == "hash":
         return [part for pair in sorted(zip(reply[::2], reply[1::2], strict=True)) for part in pair]
-    if kind == "zset":
-        pairs = sorted(zip(reply[::2], reply[1::2], strict=True), key=lambda pair: (float(pair[1]), pair[0]))
-        return [part for pair in pairs for part in pair]
     return list(reply)
 
 

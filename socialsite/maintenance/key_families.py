@@ -5,6 +5,8 @@ A family that is not named here is backed up, so a backup always contains new so
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from socialsite.recipes.job_queue import OUTBOX, QUEUE_NAMES
 from socialsite.store import Key
@@ -28,6 +30,9 @@ _LAST_KEYS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)|posts:\{m\d+\}:med
 _DIGEST, _NUMBER = re.compile(r"[0-9a-f]{8,}"), re.compile(r"\d+")
 _IDS_OF_NAME = re.compile(r":(\d+|[0-9a-f]{8,})(?=:|$)")
 MAX_ID_DIGITS = 16
+DIGEST_LENGTH = 32
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
+_LONG_DIGEST, _SAMPLE_DIGEST = re.compile(rb"[0-9a-f]{%d,}" % DIGEST_LENGTH), b"0a" * (DIGEST_LENGTH // 2)
 FIRST_KEYS = (Key("jobs", tag=OUTBOX, name="stream"), Key("jobs", tag=OUTBOX, name="dead"))
 """Keys that are read first. A job contains its post, and must not restore a post that is deleted meanwhile."""
 QUARANTINE_DAYS = 30
@@ -97,6 +102,32 @@ def get_backup_pass(key: str) -> int | None:
     if _BODY_KEYS.fullmatch(key):
         return BODIES_PASS
     return ACCOUNTS_PASS if _LAST_KEYS.fullmatch(key) else REFERENCES_PASS
+
+
+class BackupPlace(NamedTuple):
+    """The pass of a backup that reads a key, and the family of the key."""
+
+    pass_number: int
+    family: str
+
+
+def find_backup_place(raw_key: bytes) -> BackupPlace | None:
+    """Return where a backup reads a key, or None if no backup contains the key, or if it is no key of the site.
+
+    Keys that differ only in their numbers or digests have the same place, so it is looked up once for all of them.
+    """
+    shape = raw_key.translate(_DIGITS_TO_ZERO)
+    return _find_place_of_shape(_LONG_DIGEST.sub(_SAMPLE_DIGEST, shape) if len(shape) > DIGEST_LENGTH else shape)
+
+
+@lru_cache(maxsize=4_096)
+def _find_place_of_shape(shape: bytes) -> BackupPlace | None:
+    try:
+        key = Key.parse(shape.decode())
+    except ValueError:  # UnicodeDecodeError is a subclass
+        return None
+    pass_number = get_backup_pass(key)
+    return None if pass_number is None else BackupPlace(pass_number, get_family(key))
 
 
 def get_family(key: Key) -> str:

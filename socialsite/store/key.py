@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import ParamSpec, Self, cast
 
-KEY_PATTERN = re.compile(r"[a-z]+:\{([a-z]+|[a-z]?\d+|[0-9a-f]+)\}:[a-z]+(:(\d+|[0-9a-f]+|[a-z]+))*")
+KEY_PATTERN = re.compile(r"([a-z]+):\{([a-z]+|[a-z]?\d+|[0-9a-f]+)\}:[a-z]+(?::(?:\d+|[0-9a-f]+|[a-z]+))*")
 
 KEY_CACHE_SIZE = 20_000
 """The maximum number of cached keys per key builder. They use about 5 MB."""
@@ -37,11 +37,12 @@ class Key(str):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Parse a key that a server returned. Raises ValueError if it does not match KEY_PATTERN."""
-        if not KEY_PATTERN.fullmatch(text):
+        match = KEY_PATTERN.fullmatch(text)
+        if match is None:
             raise ValueError(f"not a key of this site: {text!r}")
-        component, rest = text.split(":{", 1)
-        tag, name = rest.split("}:", 1)
-        return cls(component, tag=tag, name=name)
+        key = str.__new__(cls, text)
+        key.component, key.tag = match[1], match[2]
+        return key
 
 
 def key_by_id(component: str, tag: str, name: str) -> Callable[[int], Key]:

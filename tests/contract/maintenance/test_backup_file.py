@@ -14,7 +14,7 @@ from socialsite.maintenance.backup_file import (
     InvalidBackup,
 )
 from socialsite.maintenance.dump import KeyRecord, build_write_commands, read_key_records
-from socialsite.maintenance.key_families import get_family
+from socialsite.maintenance.key_families import find_backup_place, get_backup_pass, get_family
 from socialsite.store import Key, Store
 from tests.support.backups import write_backup
 from tests.support.topologies import Deployment
@@ -148,3 +148,27 @@ async def test_values_of_every_type_are_restored_unchanged(store: Store, deploym
 def test_key_families_are_named_without_ids() -> None:
     assert get_family(Key("posts", tag="a42", name="idempotency:00ff00ff00")) == "posts:{aN}:idempotency"
     assert get_family(keys.following("p7", 42)) == "follows:{pN}:following"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "posts:{48}:post", "posts:{7777777777777777}:versions", "accounts:{12}:account", "accounts:{ids}:accounts",
+        "accounts:{0f3bcafe0f3bcafe0f3bcafe0f3bcafe}:handle", "timelines:{l7}:list", "timelines:{l7}:posts",
+        "timelines:{00ff00ff00ff00ff00ff00ff00ff00ff}:tag", "follows:{p3}:following:912", "timelines:{9}:home",
+        "sessions:{5}:session:0000000000000000000000000000000000000000000000000000000000000abc",
+        "posts:{a42}:idempotency:00ff00ff00", "jobs:{outbox}:waiting:81", "jobs:{outbox}:worker:ab12",
+        "map:{map}:probe",
+    ],
+)  # fmt: skip
+def test_the_pass_of_a_key_depends_on_no_digit_of_its_ids_and_digests(key: str) -> None:
+    place = find_backup_place(key.encode())
+    assert (place and place.pass_number) == get_backup_pass(key)
+    assert place is None or place.family == get_family(Key.parse(key))
+
+
+@pytest.mark.parametrize(
+    "raw_key", [b"\xff", b"posts:{}:post", b"follows:{p3}:following:", b"other", b"Posts:{1}:post"]
+)
+def test_a_foreign_key_is_in_no_backup(raw_key: bytes) -> None:
+    assert find_backup_place(raw_key) is None
