@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from dataclasses import dataclass
 from functools import partial
 
-from socialsite.store import Command, Key
-from socialsite.store.pair_partitions import partition_of_pair
+from socialsite.batches import batches
+from socialsite.store import Command, EncodedPipeline, Key, encode_int, encode_text
+from socialsite.store.pair_partitions import partition_of_pair, partitions_of_pairs
 from timelines import keys
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy, Repair, detail_of
-from timelines.audit.reader import AuditReader, Check
+from timelines.audit.reader import AuditReader, Check, Page
+from timelines.graph.edge_list import EdgeKey
 from timelines.ids import ListId
 
 EDGES_PER_READ = 1_000
@@ -47,11 +49,29 @@ class Side:
     existing_members: Existing = AuditReader.existing_accounts
     invalidate: Callable[[int, int], Awaitable[object]] | None = None
     """Invalidates the timelines that depend on the relation of (owner, member)."""
+    mirror: EdgeKey | None = None
+    """The keys of the other side of follows and list members. They have the tags and the times of this side."""
+
+
+@dataclass(slots=True)
+class PairPage:
+    """A page of a set of pair edges. `members` are the ids as numbers."""
+
+    page: Page
+    owner: int
+    members: list[int]
 
     @property
-    def is_partitioned(self) -> bool:
-        """True for follows and list members, whose sides have the same time, and whose keys depend on the pair."""
-        return self.invalidate is not None
+    def key(self) -> Key:
+        return self.page[0]
+
+    def encode_mirror_reads(self, mirror: EdgeKey) -> list[bytes]:
+        """Return for each entry the encoded ZSCORE of its other side."""
+        prefix = mirror(self.key.tag, 0).removesuffix("0").encode()
+        length, owner = len(prefix), encode_int(self.owner)
+        start = b"*3\r\n%b$" % encode_text("ZSCORE")
+        members = self.page[1][::2]
+        return [b"%b%d\r\n%b%b\r\n%b" % (start, length + len(id), prefix, id, owner) for id in members]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +86,10 @@ class Entry:
 class MirrorChecks:
     def __init__(self, context: AuditContext) -> None:
         self._context = context
-        partitions = context.config.follow_partitions
+        self._partitions = partitions = context.config.follow_partitions
         homes, lists = context.homes.invalidate, context.list_timelines.invalidate
 
-        def of_pair(own: Callable[[str, int], Key], other: Callable[[str, int], Key]) -> KeysOfPair:
+        def of_pair(own: EdgeKey, other: EdgeKey) -> KeysOfPair:
             def keys_of(owner: int, member: int) -> tuple[Key, Key]:
                 tag = f"p{partition_of_pair(owner, member, partitions)}"
                 return own(tag, owner), other(tag, member)
@@ -83,38 +103,108 @@ class MirrorChecks:
             return partial(self._check, side)
 
         following, followers = of_pair(keys.following, keys.followers), of_pair(keys.followers, keys.following)
-        self.following = check(Side("follow", following, invalidate=lambda owner, _: homes(owner)))
-        self.followers = check(Side("follow", followers, invalidate=lambda _, member: homes(member)))
+        self.following = check(
+            Side("follow", following, invalidate=lambda owner, _: homes(owner), mirror=keys.followers)
+        )
+        self.followers = check(
+            Side("follow", followers, invalidate=lambda _, member: homes(member), mirror=keys.following)
+        )
         members = of_pair(keys.list_members, keys.lists_with_account)
         listed = of_pair(keys.lists_with_account, keys.list_members)
-        self.members = check(Side("member", members, existing_lists, invalidate=lambda owner, _: lists(owner)))
-        of_listed = Side("member", listed, existing_members=existing_lists, invalidate=lambda _, id: lists(id))
-        self.listed = check(of_listed)
+        self.members = check(
+            Side("member", members, existing_lists, invalidate=lambda owner, _: lists(owner),
+                 mirror=keys.lists_with_account)
+        )  # fmt: skip
+        self.listed = check(
+            Side("member", listed, existing_members=existing_lists, invalidate=lambda _, id: lists(id),
+                 mirror=keys.list_members)
+        )  # fmt: skip
         self.blocks = check(Side("block", of_owner(keys.blocks, keys.blocked_by)))
         self.blocked_by = check(Side("block", of_owner(keys.blocked_by, keys.blocks)))
         self.received_requests = check(Side("request", of_owner(keys.follow_requests, keys.sent_follow_requests)))
         self.sent_requests = check(Side("request", of_owner(keys.sent_follow_requests, keys.follow_requests)))
 
     async def _check(self, side: Side, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        entries: list[Entry] = []
-        async for key, members in reader.pages_of_many(checked):
-            owner = int(key.rpartition(":")[2]) if side.is_partitioned else int(key.tag)
-            for member, score in members:
-                if not member.isdigit() or (side.name == "follow" and int(member) == owner):
-                    repair = self._changing(side, owner, member, ("ZREM", key, member))
-                    yield Discrepancy(f"{side.name}_garbage", key, detail_of(member), repair)
-                    continue
-                right, mirror = side.keys_of(owner, int(member))
-                if right == key:
-                    entries.append(Entry(key, owner, int(member), score, mirror))
-                else:
-                    yield self._misplaced(side, Entry(key, owner, int(member), score, mirror), right)
-            if len(entries) >= EDGES_PER_READ:
-                async for found in self._compare(reader, entries, side):
+        async for pages in reader.rounds_of_pages(checked):
+            suspects = pages if side.mirror is None else await self._find_suspects(reader, pages, side, side.mirror)
+            entries: list[Entry] = []
+            for key, values in suspects:
+                owner = int(key.tag) if side.mirror is None else owner_of_edges(key)
+                for member, score in zip(values[::2], values[1::2], strict=True):
+                    if not member.isdigit() or (side.name == "follow" and int(member) == owner):
+                        repair = self._changing(side, owner, member, ("ZREM", key, member))
+                        yield Discrepancy(f"{side.name}_garbage", key, detail_of(member), repair)
+                        continue
+                    right, mirror = side.keys_of(owner, int(member))
+                    entry = Entry(key, owner, int(member), score, mirror)
+                    if right == key:
+                        entries.append(entry)
+                    else:
+                        yield self._misplaced(side, entry, right)
+            for batch in batches(entries, EDGES_PER_READ):
+                async for found in self._compare(reader, batch, side):
                     yield found
-                entries = []
-        async for found in self._compare(reader, entries, side):
-            yield found
+
+    async def _find_suspects(
+        self, reader: AuditReader, pages: Iterable[Page], side: Side, mirror: EdgeKey
+    ) -> list[Page]:
+        """Return the pages of pair edges that may have a discrepancy.
+
+        Nearly all pages have none. So their values are compared as a whole, without an object for each entry.
+        """
+        suspects: list[Page] = []
+        unread: list[PairPage] = []
+        entry_count = 0
+        for page in pages:
+            pair_page = self._parse_page(page)
+            if pair_page is None:
+                suspects.append(page)
+                continue
+            unread.append(pair_page)
+            entry_count += len(pair_page.members)
+            if entry_count >= EDGES_PER_READ:
+                suspects += await self._compare_pages(reader, unread, side, mirror)
+                unread, entry_count = [], 0
+        return suspects + await self._compare_pages(reader, unread, side, mirror)
+
+    def _parse_page(self, page: Page) -> PairPage | None:
+        """Return None if a member is no id, is the owner, or belongs to another partition."""
+        key, values = page
+        owner = owner_of_edges(key)
+        if not all(map(bytes.isdigit, values[::2])):
+            return None
+        members = list(map(int, values[::2]))
+        numbers = partitions_of_pairs(owner, members, self._partitions)
+        if owner in members or numbers.count(int(key.tag[1:])) != len(members):
+            return None
+        return PairPage(page, owner, members)
+
+    @staticmethod
+    async def _compare_pages(reader: AuditReader, pages: Sequence[PairPage], side: Side, mirror: EdgeKey) -> list[Page]:
+        """Return the pages whose other side differs, or which name an owner or member that does not exist."""
+        payload = b"".join([read for page in pages for read in page.encode_mirror_reads(mirror)])
+
+        def build_commands() -> list[Command]:
+            return [("ZSCORE", mirror(page.key.tag, id), page.owner) for page in pages for id in page.members]
+
+        member_ids = {id for page in pages for id in page.members}
+        count = sum(len(page.members) for page in pages)
+        scores = await reader.read(EncodedPipeline(payload, count, build_commands))
+        owners = await side.existing_owners(reader, (page.owner for page in pages))
+        members = await side.existing_members(reader, member_ids)
+        all_exist = member_ids <= members
+        suspects: list[Page] = []
+        start = 0
+        for page in pages:
+            end = start + len(page.members)
+            if (
+                scores[start:end] != page.page[1][1::2]
+                or page.owner not in owners
+                or not (all_exist or members.issuperset(page.members))
+            ):
+                suspects.append(page.page)
+            start = end
+        return suspects
 
     def _misplaced(self, side: Side, entry: Entry, right: Key) -> Discrepancy:
         """Return the discrepancy of an entry that belongs to the key `right`, in another partition."""
@@ -139,7 +229,7 @@ class MirrorChecks:
                 commands = [("ZREM", entry.key, entry.member), ("ZREM", entry.mirror, entry.owner)]
             elif score is None:
                 kind, commands = "one_sided", [("ZADD", entry.mirror, "NX", entry.score, entry.owner)]
-            elif score != entry.score and side.is_partitioned:
+            elif score != entry.score and side.mirror is not None:
                 kind, first = "of_two_times", min(score, entry.score, key=float)
                 commands = [("ZADD", entry.key, first, entry.member), ("ZADD", entry.mirror, first, entry.owner)]
             if kind:
@@ -163,3 +253,8 @@ class MirrorChecks:
             await invalidate()
 
         return repair
+
+
+def owner_of_edges(key: Key) -> int:
+    """Return the id at the end of a key of pair edges."""
+    return int(key.rpartition(":")[2])

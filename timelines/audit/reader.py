@@ -9,7 +9,7 @@ from accounts import keys as account_keys
 from accounts.domain import DELETED
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Command, CommandRefused, Key, Reply
+from socialsite.store import Command, CommandRefused, EncodedPipeline, Key, Reply, encode_text
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
 from timelines.jobs import EditPost, PurgeAccount, SyndicatePost, decode_job
@@ -23,6 +23,8 @@ ABSENT = "absent"
 
 ScoredMember = tuple[bytes, bytes]
 """A member of a sorted set and its score."""
+Page = tuple[Key, list[bytes]]
+"""The key of a sorted set, and some of its members, each followed by its score."""
 
 
 def decode_post_or_none(reply: Reply) -> Post | PostState | None:
@@ -54,6 +56,7 @@ class AuditReader:
         self._posts = context.posts
         self._lost_bodies: set[int] = set()
         self._states: dict[int, str] = {}
+        self._absent_accounts: set[int] = set()
         self._jobs: PendingJobs | None = None
 
     async def gather(self, commands: Iterable[Command]) -> list[Reply]:
@@ -76,10 +79,13 @@ class AuditReader:
 
     async def read_states(self, account_ids: Iterable[int]) -> dict[int, str]:
         """Return the state of each account, and of accounts read before. The state is ABSENT if there is no account."""
-        unread = [i for i in dict.fromkeys(account_ids) if i not in self._states]
+        unread = list(set(account_ids).difference(self._states))
         replies = await self.gather(("HMGET", account_keys.account(AccountId(i)), "handle", "state") for i in unread)
         for account_id, (handle, state) in zip(unread, replies, strict=True):
-            self._states[account_id] = ABSENT if handle is None and state is None else (state or b"").decode()
+            is_absent = handle is None and state is None
+            self._states[account_id] = ABSENT if is_absent else (state or b"").decode()
+            if is_absent:
+                self._absent_accounts.add(account_id)
         return self._states
 
     async def existing_accounts(self, account_ids: Iterable[int]) -> set[int]:
@@ -88,8 +94,8 @@ class AuditReader:
         Deleted accounts count as existing, because their purge removes the rest.
         """
         ids = set(account_ids)
-        states = await self.read_states(ids)
-        return {account_id for account_id in ids if states[account_id] != ABSENT}
+        await self.read_states(ids)
+        return ids - self._absent_accounts
 
     async def read_posts(self, post_ids: Iterable[int]) -> dict[int, Post]:
         """Return the readable posts that exist in the store or in the archive."""
@@ -113,24 +119,36 @@ class AuditReader:
         """Return the members except posts for which `is_body_lost` is true."""
         return [pair for pair in members if not pair[0].isdigit() or not self.is_body_lost(int(pair[0]))]
 
-    async def pages_of_many(
+    async def read(self, commands: EncodedPipeline) -> list[Reply]:
+        """Execute at most about COMMANDS_PER_ROUND commands in one round trip per node."""
+        return await self._store.gather(commands)
+
+    async def rounds_of_pages(
         self, keys: Sequence[Key], keys_per_read: int = COMMANDS_PER_ROUND
-    ) -> AsyncIterator[tuple[Key, list[ScoredMember]]]:
+    ) -> AsyncIterator[list[Page]]:
         """Yield the pages of many sorted sets. One round trip reads the first pages of `keys_per_read` sets.
 
         Most sets have only one page. A member that moves meanwhile may be yielded twice or not at all.
         """
         for batch in batches(keys, keys_per_read):
-            first_pages = await self.gather(("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in batch)
-            for key, first_page in zip(batch, first_pages, strict=True):
+            first_pages = list(zip(batch, await self.read(encode_first_pages(batch)), strict=True))
+            yield [(key, page) for key, page in first_pages if page]
+            for key, first_page in first_pages:
                 page, start = first_page, 0
-                while page:
-                    yield key, list(zip(page[::2], page[1::2], strict=True))
-                    if len(page) < 2 * MEMBERS_PER_READ:
-                        break
+                while len(page) == 2 * MEMBERS_PER_READ:
                     start += MEMBERS_PER_READ
                     last = start + MEMBERS_PER_READ - 1
                     (page,) = await self.gather([("ZRANGE", key, start, last, "WITHSCORES")])
+                    if page:
+                        yield [(key, page)]
+
+    async def pages_of_many(
+        self, keys: Sequence[Key], keys_per_read: int = COMMANDS_PER_ROUND
+    ) -> AsyncIterator[tuple[Key, list[ScoredMember]]]:
+        """Yield the pages of `rounds_of_pages` one by one, as members with their scores."""
+        async for pages in self.rounds_of_pages(keys, keys_per_read):
+            for key, page in pages:
+                yield key, list(zip(page[::2], page[1::2], strict=True))
 
     async def pending_jobs(self) -> PendingJobs:
         """Return the jobs of the outbox as they were at the first call."""
@@ -144,6 +162,16 @@ class AuditReader:
             return False
         jobs = await self.pending_jobs()
         return jobs.is_complete and account_id not in jobs.purges
+
+
+def encode_first_pages(keys: Sequence[Key]) -> EncodedPipeline:
+    """Return the reads of the first MEMBERS_PER_READ members of each sorted set, with their scores."""
+    arguments = encode_text("0") + encode_text(str(MEMBERS_PER_READ - 1)) + encode_text("WITHSCORES")
+    start = b"*5\r\n" + encode_text("ZRANGE")
+    payload = b"".join([b"%b%b%b" % (start, encode_text(key), arguments) for key in keys])
+    return EncodedPipeline(
+        payload, len(keys), lambda: [("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in keys]
+    )
 
 
 def parse_jobs(payloads: Sequence[bytes]) -> PendingJobs:
