@@ -4,7 +4,14 @@ It imports no Django and no application. Other packages import its public names 
 """
 
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
-from socialsite.store.encoding import EncodedPipeline, encode_int, encode_text, encoded_cache
+from socialsite.store.encoding import (
+    EncodedPipeline,
+    PipelineChain,
+    encode_int,
+    encode_script_call,
+    encode_text,
+    encoded_cache,
+)
 from socialsite.store.errors import (
     AccessDenied,
     ClusterRedirection,
@@ -36,6 +43,7 @@ __all__ = [
     "Node",
     "NotDurable",
     "Partition",
+    "PipelineChain",
     "PreparedCommand",
     "Read",
     "Reply",
@@ -49,6 +57,7 @@ __all__ = [
     "WrongType",
     "combine",
     "encode_int",
+    "encode_script_call",
     "encode_text",
     "encoded_cache",
     "load_script",

@@ -117,6 +117,12 @@ def encode_int(argument: int) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(digits), digits)
 
 
+def encode_script_call(script: Script, keys: Sequence[bytes], arguments: Sequence[bytes]) -> bytes:
+    """Return the call of a script by its digest. `keys` and `arguments` are encoded."""
+    start = b"*%d\r\n$7\r\nEVALSHA\r\n$40\r\n%b\r\n" % (3 + len(keys) + len(arguments), script.sha.encode())
+    return b"".join((start, encode_int(len(keys)), *keys, *arguments))
+
+
 def encode_text(argument: str) -> bytes:
     data = argument.encode()
     return b"$%d\r\n%b\r\n" % (len(data), data)

@@ -214,6 +214,8 @@ class Store:
 
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
         """Run commands on keys of many tags, as `write` does for one tag."""
+        if not self.require_replicas and len(commands) <= MAX_WRITES_PER_ROUND_TRIP:
+            return await self.gather(commands)
         replies: list[Reply] = []
         for batch in batches(commands, MAX_WRITES_PER_ROUND_TRIP):
             if self.require_replicas:

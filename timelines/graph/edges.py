@@ -5,12 +5,21 @@ both and they are always equal. Counts are the sizes of the sets. See Redis in A
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-from socialsite.store import Command, Key, KeyDataShardedConnection, Read, Script, load_script
+from socialsite.store import (
+    Command,
+    EncodedPipeline,
+    KeyDataShardedConnection,
+    Read,
+    Script,
+    encode_int,
+    encode_script_call,
+    load_script,
+)
 from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
 from socialsite.tasks import run_together
@@ -30,8 +39,6 @@ Edge = tuple[int, int, int]
 """A tuple of source, target and at_ms (Unix ms)."""
 Pair = tuple[int, int]
 """A tuple of source and target."""
-BuildArguments = Callable[[list[Edge], int], list[int]]
-"""A function from (edges of one key, index of the other id in an edge) to the script's arguments for this key."""
 
 Item = TypeVar("Item")
 Source = TypeVar("Source", bound=int)
@@ -59,11 +66,11 @@ class PairEdges(Generic[Source, Target]):
 
         After a crash only whole edges exist, and a repetition adds the rest.
         """
-        return await self._change(ADD_EDGES, edges, _add_arguments)
+        return await self._change(ADD_EDGES, edges)
 
     async def remove_many(self, pairs: Iterable[Pair]) -> int:
         """Remove edges, and return how many existed."""
-        return await self._change(REMOVE_EDGES, ((*pair, 0) for pair in pairs), _remove_arguments)
+        return await self._change(REMOVE_EDGES, ((*pair, 0) for pair in pairs))
 
     def has(self, source: int, target: Target) -> Read[bool]:
         return self.outgoing.time_of(source, target).map(lambda at_ms: at_ms is not None)
@@ -81,17 +88,15 @@ class PairEdges(Generic[Source, Target]):
         await self.remove_many((source, id) for source in sources)
         return len(targets) + len(sources)
 
-    async def _change(self, script: Script, edges: Iterable[Edge], build_arguments: BuildArguments) -> int:
+    async def _change(self, script: Script, edges: Iterable[Edge]) -> int:
         """Run the script, and repeat it if the layout changed meanwhile. A repeated change has no effect."""
         edges = list(edges)
         for _ in range(MAX_LAYOUT_CHANGES):
             with contextlib.suppress(PartitionLayoutChanged):
-                return await self._change_under(self._pairs.layout, script, edges, build_arguments)
-        return await self._change_under(self._pairs.layout, script, edges, build_arguments)
+                return await self._change_under(self._pairs.layout, script, edges)
+        return await self._change_under(self._pairs.layout, script, edges)
 
-    async def _change_under(
-        self, layout: PartitionLayout, script: Script, edges: Sequence[Edge], build_arguments: BuildArguments
-    ) -> int:
+    async def _change_under(self, layout: PartitionLayout, script: Script, edges: Sequence[Edge]) -> int:
         """Change edges under one layout. Each script changes up to EDGES_PER_SCRIPT edges of one partition."""
         groups: dict[int, list[Edge]] = {}
         for source, own in groupby(edges, itemgetter(0)):
@@ -100,49 +105,44 @@ class PairEdges(Generic[Source, Target]):
             for number, edge in zip(numbers, own_edges, strict=True):
                 groups.setdefault(number, []).append(edge)
         scripts = (
-            self._command(script, layout.tag_of(number), chunk, build_arguments)
+            self._encode(script, layout.tag_of(number), chunk)
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )
         # Tasks share the scripts: the client encodes a script of one while the server runs scripts of the others.
         return sum(await run_together(*(self._run(scripts) for _ in range(CONCURRENT_SCRIPTS))))
 
-    async def _run(self, scripts: Iterator[Command]) -> int:
+    async def _run(self, scripts: Iterator[EncodedPipeline]) -> int:
         """Run all scripts, one after another. Return how many edges changed."""
         changed = 0
         for script in scripts:
-            changed += sum(await self._pairs.write_each([script]))
+            changed += sum(await self._pairs.write_each(script))
         return changed
 
-    def _command(self, script: Script, tag: str, edges: Sequence[Edge], build_arguments: BuildArguments) -> Command:
-        """Build the script call for edges of one partition, grouped by key."""
-        outgoing: dict[int, list[Edge]] = {}
-        incoming: dict[int, list[Edge]] = {}
-        for edge in edges:
-            outgoing.setdefault(edge[0], []).append(edge)
-            incoming.setdefault(edge[1], []).append(edge)
-        outgoing_key, incoming_key = self._keys
-        keys: list[Key] = [outgoing_key(tag, source) for source in outgoing]
-        keys += [incoming_key(tag, target) for target in incoming]
-        args = [len(outgoing)]
-        for shared in outgoing.values():
-            args += build_arguments(shared, 1)
-        for shared in incoming.values():
-            args += build_arguments(shared, 0)
-        return script.command(keys, args)
+    def _encode(self, script: Script, tag: str, edges: Sequence[Edge]) -> EncodedPipeline:
+        """Return the script call for edges of one partition. An import makes thousands of these calls."""
+        outgoing, incoming = (key(tag, 0).removesuffix("0").encode() for key in self._keys)
+        outgoing_length, incoming_length = len(outgoing), len(incoming)
+        keys: list[bytes] = []
+        arguments: list[bytes] = []
+        for source_id, target_id, at_ms in edges:
+            source, target = b"%d" % source_id, b"%d" % target_id
+            keys += (
+                b"$%d\r\n%b%b\r\n" % (outgoing_length + len(source), outgoing, source),
+                b"$%d\r\n%b%b\r\n" % (incoming_length + len(target), incoming, target),
+            )
+            arguments += (
+                encode_int(at_ms),
+                b"$%d\r\n%b\r\n" % (len(target), target),
+                b"$%d\r\n%b\r\n" % (len(source), source),
+            )
 
+        def build_commands() -> list[Command]:
+            outgoing, incoming = self._keys
+            keys = [key for source, target, _ in edges for key in (outgoing(tag, source), incoming(tag, target))]
+            return [script.command(keys, [part for source, target, at in edges for part in (at, target, source)])]
 
-def _add_arguments(edges: list[Edge], member: int) -> list[int]:
-    """Return the arguments of add_edges.lua for one key. `member` is the index of the other id in an edge."""
-    if len(edges) == 1:  # the usual case of an import, since few pairs share a key in one partition
-        edge = edges[0]
-        return [2, edge[2], edge[member]]
-    return [2 * len(edges), *(value for edge in edges for value in (edge[2], edge[member]))]
-
-
-def _remove_arguments(edges: list[Edge], member: int) -> list[int]:
-    """Return the arguments of remove_edges.lua for one key."""
-    return [len(edges), *(edge[member] for edge in edges)]
+        return EncodedPipeline(encode_script_call(script, keys, arguments), 1, build_commands, script)
 
 
 def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

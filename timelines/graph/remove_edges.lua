@@ -1,14 +1,10 @@
 -- Remove edges of one partition, both sides at once.
--- KEYS    outgoing sorted sets, then incoming ones
--- ARGV    number of outgoing keys | for each key: n, then n members
+-- KEYS    for each edge: outgoing sorted set, incoming sorted set
+-- ARGV    for each edge: time (ignored), target, source
 -- Returns how many edges were there
-local removed, at = 0, 2
-for place, key in ipairs(KEYS) do
-  local members = tonumber(ARGV[at])
-  local gone = redis.call('ZREM', key, unpack(ARGV, at + 1, at + members))
-  if place <= tonumber(ARGV[1]) then
-    removed = removed + gone
-  end
-  at = at + members + 1
+local removed = 0
+for edge = 1, #KEYS / 2 do
+  removed = removed + redis.call('ZREM', KEYS[2 * edge - 1], ARGV[3 * edge - 1])
+  redis.call('ZREM', KEYS[2 * edge], ARGV[3 * edge])
 end
 return removed

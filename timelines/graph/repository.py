@@ -51,7 +51,7 @@ class Follows:
     async def remove(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         return await self._edges.remove(follower_id, followed_id)
 
-    async def add_many(self, follows: Iterable[Follow]) -> int:
+    async def add_many(self, follows: Iterable[Follow | tuple[AccountId, AccountId, int]]) -> int:
         """Add follows of an import. Return how many are new. It checks no cap and invalidates no home timeline."""
         return await self._edges.add_many(follows)
 

@@ -19,7 +19,6 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId
 from socialsite.tasks import run_all_to_end
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.graph.follow import Follow
 from timelines.graph.repository import Follows
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks
@@ -102,12 +101,12 @@ class GraphImport:
                 yield edge
 
     async def _create_accounts(self, batch: list[Edge], owners: dict[str, AccountId], now_ms: int) -> None:
-        unknown = set(chain.from_iterable(batch)) - owners.keys()
+        unknown = set(chain.from_iterable(batch)).difference(owners)
         owners |= await self.accounts.import_accounts(handles=sorted(unknown), now_ms=now_ms)
 
     async def _add(self, batch: list[Edge], owners: dict[str, AccountId], tally: Tally, now_ms: int) -> None:
-        follows = [Follow(owners[follower], owners[followed], now_ms) for follower, followed in batch]
-        follower_ids = sorted({follow.follower_id for follow in follows})
+        follows = [(owners[follower], owners[followed], now_ms) for follower, followed in batch]
+        follower_ids = sorted({follow[0] for follow in follows})
         await self._invalidate_homes(follower_ids)
         new = await self.follows.add_many(follows)
         await self._invalidate_homes(follower_ids)
