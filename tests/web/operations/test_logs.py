@@ -54,6 +54,9 @@ def a_day(origin: str) -> list[str]:
         alice.publishes(SECRET_TEXT, idempotency_key="the-key-of-a-post")
         alice.http.get("/public/?q=a query", headers=JSON_HEADERS)
         cookies = [value for name, value in alice.http.cookies.items()]
+        alice.post("/accounts/settings/", private="1")
+        new = {"new_password1": "other words 8", "new_password2": "other words 8"}
+        alice.post("/accounts/password/", old_password="wrong password", **new)
         alice.post("/accounts/logout/")
         alice.post("/accounts/login/", username="alice", password="wrong password")
         return cookies
@@ -61,12 +64,24 @@ def a_day(origin: str) -> list[str]:
 
 async def test_security_events_name_account_client_and_request(fleet):
     await asyncio.to_thread(a_day, fleet.origin)
-    for event in ("signed_up", "signed_in", "signed_out", "sign_in_refused"):
+    for event in (
+        "signed_up", "signed_in", "privacy_changed", "password_refused", "signed_out", "sign_in_refused",
+    ):  # fmt: skip
         matches = events(fleet, event)
         assert len(matches) == 1, event
         assert matches[0]["account"] == 1
         assert matches[0]["client"] == "198.51.100.7"
         assert len(matches[0]["request_id"]) == 16
+
+
+async def test_a_log_in_over_the_limit_is_a_security_event(redis_url):
+    async with DaphneFleet(redis_url, 1, LOG_LEVEL="INFO", RATE_LIMIT_LOGIN="2/m") as fleet:
+        with HttpVisitor(fleet.origin, "alice") as alice:
+            await asyncio.to_thread(alice.sign_up)
+            wrong = {"username": "alice", "password": "wrong password"}
+            answers = [await asyncio.to_thread(alice.post, "/accounts/login/", **wrong) for _ in range(5)]
+        assert answers[-1].status_code == 429
+        assert events(fleet, "sign_in_limited")[-1]["account"] == 1
 
 
 async def test_the_lines_of_a_request_share_the_id_of_its_answer(fleet):
