@@ -1,0 +1,71 @@
+"""Pages on paper, on a phone that is turned, and with letters of twice the size."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.chromium import BrowserPage
+from tests.support.visitor import HttpVisitor
+
+PHONE = {"width": 390, "height": 844}
+VISIBLE_LINKS = """() => [...document.querySelectorAll(".site-header a, .site-header button")]
+  .filter((link) => link.checkVisibility())"""
+CUT_LINKS = f"""() => ({VISIBLE_LINKS})().filter((link) => {{
+  const box = link.getBoundingClientRect();
+  const label = [...link.querySelectorAll("span")].find((each) => each.checkVisibility()
+    && each.scrollWidth > each.clientWidth && getComputedStyle(each).clipPath === "none");
+  return box.left < 0 || box.right > innerWidth || box.top < 0 || box.bottom > innerHeight || label;
+}}).map((link) => link.textContent.trim())"""
+
+
+def home_with_a_post(reader: OpenReader, own: HttpVisitor, **options: object) -> BrowserPage:
+    own.publishes("words on paper")
+    page = reader(own, **options)
+    page.go_to("/")
+    return page
+
+
+@pytest.mark.nightly
+def test_a_printed_page_has_posts_with_dates_and_no_controls(reader: OpenReader, own: HttpVisitor) -> None:
+    me = home_with_a_post(reader, own)
+    me.page.emulate_media(media="print")
+    expect(me.page.get_by_text("words on paper")).to_be_visible()
+    for hidden in (".skip", ".site-header", ".aside", "[data-composer]", ".post-actions"):
+        expect(me.page.locator(hidden).first).to_be_hidden()
+    time = me.entries.first.locator("time")
+    assert time.evaluate("(time) => getComputedStyle(time, '::after').content") == f'"{time.get_attribute("title")}"'
+    assert time.evaluate("(time) => getComputedStyle(time).fontSize") == "0px", "the age of the post is printed"
+
+
+@pytest.mark.nightly
+def test_a_phone_that_is_turned_shows_the_whole_navigation(reader: OpenReader, own: HttpVisitor) -> None:
+    me = home_with_a_post(reader, own, viewport={"width": PHONE["height"], "height": PHONE["width"]})
+    assert len(me.page.evaluate(f"() => ({VISIBLE_LINKS})().map((link) => link.href)")) >= 9
+    assert me.page.evaluate(CUT_LINKS) == []
+
+
+@pytest.mark.nightly
+def test_letters_of_twice_the_size_cut_nothing_off_on_a_phone(reader: OpenReader, own: HttpVisitor) -> None:
+    me = reader(own, viewport=PHONE)
+    sizes = {"fontSizes": {"standard": 32, "fixed": 26}}  # the setting of the browser
+    me.context.new_cdp_session(me.page).send("Page.setFontSizes", sizes)
+    for path in ("/", f"/@{own.handle}/", "/notifications/", "/accounts/settings/", "/lists/"):
+        me.go_to(path)
+        assert me.page.evaluate("getComputedStyle(document.documentElement).fontSize") == "32px"
+        assert me.page.evaluate(CUT_LINKS) == [], path
+        assert me.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], path
+
+
+@pytest.mark.nightly
+def test_a_follow_offers_to_unfollow_only_after_the_pointer_has_left(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    friend, me = visitor(), reader(visitor())
+    me.go_to(f"/@{friend.handle}/")
+    me.page.locator(f'main [data-follow="{friend.handle}"]').click()
+    button = me.page.locator("main .btn-following")
+    expect(button.get_by_text("Following")).to_be_visible()
+    expect(button.get_by_text("Unfollow")).to_be_hidden()
+    me.page.mouse.move(1, 1)
+    button.hover()
+    expect(button.get_by_text("Unfollow")).to_be_visible()
