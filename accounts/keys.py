@@ -46,6 +46,8 @@ applications = single_key("accounts", "applications", "applications")
 """ZSET: handle of an account that waits for approval -> ms of its sign-up. It is stored before the account."""
 network_sign_ups = key_by_digest("accounts", "signups")
 """STRING: the number of accounts that a network made, under a digest of it. TTL: a week since the first."""
+network_accounts = key_by_digest("accounts", "network")
+"""ZSET: account -> ms of its last log-in from a network, under a digest of it, at most NETWORK_CAP. TTL: as events."""
 account_ids = single_key("accounts", "ids", "accounts")
 """STRING: the highest account id (INCR)."""
 

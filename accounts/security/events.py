@@ -3,8 +3,9 @@
 Refused attempts have a list of their own, so that a stranger who guesses passwords removes no other event.
 """
 
+import hashlib
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,7 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import Caller
 from socialsite.store.commands import load_script
+from socialsite.store.key import Key
 from socialsite.store.store import Store
 
 EVENTS_CAP: Final = 80
@@ -23,7 +25,11 @@ REFUSALS_CAP: Final = 20
 EVENT_TTL_MS: Final = 90 * DAY_MS
 REFUSAL_KINDS = frozenset({"login_refused", "factor_refused", "confirmation_refused"})
 DETAIL_MAX_LENGTH = 100  # code points
-ADD_EVENT_SCRIPT = load_script("add_event.lua", __package__)
+NETWORK_CAP: Final = 50
+"""The number of accounts that a network keeps, those of the newest log-ins."""
+ADD_EVENT_SCRIPT, ADD_TO_NETWORK_SCRIPT = (
+    load_script(name, __package__) for name in ("add_event.lua", "add_to_network.lua")
+)
 
 
 class SecurityEvent(msgspec.Struct, frozen=True, array_like=True):
@@ -54,7 +60,11 @@ class SecurityEvents:
         key = build_key(account_id or NO_ACCOUNT_ID)
         cap = 0 if account_id is None else REFUSALS_CAP if is_refusal else EVENTS_CAP
         args = (msgspec.msgpack.encode(event), cap, EVENT_TTL_MS)
-        await self.store.component("accounts")[key].run(ADD_EVENT_SCRIPT, [key], args)
+        accounts = self.store.component("accounts")
+        await accounts[key].run(ADD_EVENT_SCRIPT, [key], args)
+        if kind == "login" and event.network and account_id is not None:
+            network, numbers = _network_key(event.network), (account_id, event.at_ms, NETWORK_CAP, EVENT_TTL_MS)
+            await accounts[network].run(ADD_TO_NETWORK_SCRIPT, [network], numbers)
 
     async def list_newest(self, account_id: AccountId) -> Sequence[SecurityEvent]:
         """Return the events of the last 90 days, newest first."""
@@ -64,11 +74,22 @@ class SecurityEvents:
         oldest_ms = self.clock.now_ms() - EVENT_TTL_MS
         return sorted((event for event in events if event.at_ms > oldest_ms), key=lambda event: -event.at_ms)
 
+    async def list_accounts(self, networks: Iterable[str]) -> list[AccountId]:
+        """Return the accounts that logged in from one of the networks lately."""
+        replies = await self.store.gather([("ZREVRANGE", _network_key(each), 0, NETWORK_CAP - 1) for each in networks])
+        return list(dict.fromkeys(AccountId(int(id)) for reply in replies for id in reply))
+
     async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the events, browsers and second factors of a deleted account."""
+        """Delete the events, networks, browsers and second factors of a deleted account."""
+        networks = {event.network for event in await self.list_newest(account_id)}
+        await self.store.gather([("ZREM", _network_key(each), account_id) for each in networks])
         key = keys.security_events(account_id)
         others = keys.security_refusals(account_id), keys.browsers(account_id), keys.factors(account_id)
         await self.store.write(key, ("UNLINK", key, *others))
+
+
+def _network_key(network: str) -> Key:
+    return keys.network_accounts(hashlib.sha256(network.encode()).hexdigest()[:32])
 
 
 def rough_network(address: str) -> str:

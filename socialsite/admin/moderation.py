@@ -61,6 +61,8 @@ class AccountOverview:
     newest_posts: list[Post]
     reports: AccountReports
     logins: list[SecurityEvent]
+    sharing_ids: list[AccountId]
+    """Other accounts that logged in from the networks of `logins`."""
 
 
 async def find_shown_posts(services: Services, account_id: AccountId, chosen: Collection[int] = ()) -> list[Post]:
@@ -127,9 +129,10 @@ class Moderation:
             services.reports.of_account(viewer_id, account_id, 0 if account_id == viewer_id else REPORTS_SHOWN),
         )
         logins = [event for event in events if event.kind == "login"][:LOGINS_SHOWN]
+        sharing_ids = await services.security_events.list_accounts({each.network for each in logins if each.network})
         return AccountOverview(
             account, counts, posts, view_counts or ViewCounts(), sessions, usage, mail_account, mails, sanctions,
-            newest_posts, reports, logins,
+            newest_posts, reports, logins, [id for id in sharing_ids if id != account_id],
         )  # fmt: skip
 
     async def suspend(self, actor: Actor, account_id: AccountId) -> None:

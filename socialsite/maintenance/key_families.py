@@ -46,7 +46,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
         "accounts": "account accounts address announcements applications browsers events factors handle invitations"
-        " mail mails refusals sanctions settings signups staff totals",
+        " mail mails network refusals sanctions settings signups staff totals",
         "sessions": "app challenge code index login session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post preview quotes replies source"
         " tally totals unpreviewed usage versions votes",

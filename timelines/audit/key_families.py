@@ -46,6 +46,7 @@ TYPE_CHECKED_ONLY: tuple[tuple[str, str] | tuple[str, str, tuple[str, int]], ...
     (r"accounts:(\{\d+\}:(browsers|factors|invitations)|\{staff\}:staff)", "hash"),
     (r"accounts:\{\d+\}:(mails|sanctions)", "hash"),
     (r"accounts:\{[0-9a-f]{32}\}:signups", "string"),
+    (r"accounts:\{[0-9a-f]{32}\}:network", "zset"),
     (r"accounts:\{(ids\}:accounts|site\}:(settings|announcements))|timelines:\{ids\}:lists", "string"),
     (r"posts:\{[0-9a-f]+\}:(source|preview|unpreviewed)", "string"),
     (r"limits:.*|timelines:\{(\d+\}:notified|site\}:vapid)|jobs:\{alerts\}:(backup|state)", "string"),

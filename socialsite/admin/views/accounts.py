@@ -54,7 +54,7 @@ async def show(request: SiteRequest, account_id: int, error: FieldErrors | None 
     now_ms, viewer_id = services.clock.now_ms(), require_viewer_id(request)
     overview = await Moderation(services).get_overview(AccountId(account_id), viewer_id)
     reports = [*overview.reports.about, *overview.reports.by]
-    ids = {each.actor_id for each in overview.sanctions} | find_account_ids(reports)
+    ids = {*overview.sharing_ids, *(each.actor_id for each in overview.sanctions), *find_account_ids(reports)}
     authors = await services.accounts.find_authors(ids)
     return respond(
         request,

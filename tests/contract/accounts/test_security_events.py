@@ -23,6 +23,23 @@ async def test_log_ins_and_changes_are_listed_newest_first(world: AccountWorld, 
     assert {event.network for event in await world.events.list_newest(alice.id)} == {"203.0.113.0/24"}
 
 
+async def test_the_accounts_of_a_network_are_those_that_logged_in_there_lately(world: AccountWorld, alice):
+    bob = await world.sign_up("bob")
+    network, other = rough_network("203.0.113.9"), rough_network("198.51.100.7")
+    await world.events.record(alice.id, "login", CALLER)
+    await world.events.record(bob.id, "login_refused", CALLER)
+    assert await world.events.list_accounts([network, other]) == [alice.id]
+    world.clock.advance(EVENT_TTL_MS - 1)
+    await world.events.record(bob.id, "login", Caller(None, "203.0.113.77"))
+    await world.events.record(bob.id, "login", Caller(None, "198.51.100.7"))
+    assert await world.events.list_accounts([network, other]) == [bob.id, alice.id]
+    world.clock.advance(1)
+    await world.events.record(bob.id, "login", CALLER)
+    assert await world.events.list_accounts([network]) == [bob.id]
+    await world.events.delete_all(bob.id)
+    assert await world.events.list_accounts([network, other]) == []
+
+
 async def test_refused_attempts_never_remove_other_events(world: AccountWorld, alice):
     for number in range(EVENTS_CAP + 3):
         await world.events.record(alice.id, "app_added", CALLER, name=str(number))

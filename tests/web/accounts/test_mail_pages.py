@@ -19,6 +19,9 @@ from socialsite.limits import Caller
 from socialsite.recipes.worker import Worker
 from tests.support.browser import HttpBrowser, hidden_field
 from tests.support.mail_server import MailServer, link_in, mail_server
+from tests.support.oauth import OAuthClient
+from tests.support.staff import open_staff
+from tests.support.transferring import import_file
 from tests.support.visitor import PASSWORD
 from tests.support.world import World
 
@@ -286,6 +289,30 @@ async def test_a_changed_second_factor_is_mailed(site, alice, smtp):
 
 
 # Summaries
+
+
+async def test_each_event_of_an_account_is_mailed_once(site, alice, open_browser, smtp):
+    await confirm(site, alice, smtp)
+    app = await OAuthClient.register(alice.http)
+    await app.get_token(alice)
+    await alice.post("/accounts/archive/")
+    await import_file(site, ALICE, b"bob", "following")
+    sam, mia = [await open_staff(site, open_browser, name, "moderator") for name in ("sam", "mia")]
+    for kind in ("warning", "limit"):
+        assert (await sam.post_json(f"/ops/accounts/{ALICE}/act/", kind=kind, text="Be <b>kind.")).status_code == 200
+    limit, warning = (await alice.get_json("/accounts/sanctions/")).json()["decisions"]
+    await sam.post_json(f"/ops/accounts/{ALICE}/sanctions/{warning['id']}/undo/")
+    await alice.post("/accounts/sanctions/", id=limit["id"], text="I think that this decision is wrong.")
+    await mia.post_json(f"/ops/accounts/{ALICE}/sanctions/{limit['id']}/decide/", decision="refuse", answer="No.")
+    site.accounts.deletion_grace_ms = DAY_MS
+    await alice.post("/accounts/delete/", password=PASSWORD)
+    await work(site)
+    sent = sorted(mail.kind for mail in await site.mail.list_mails(ALICE))
+    assert sent == sorted((
+        "confirm_address", "new_app", "archive_ready", "import_done", "sanction", "sanction", "sanction_undone",
+        "appeal_decided", "deletion_requested",
+    ))  # fmt: skip
+    assert len(smtp.to(ADDRESS)) == len(sent) - 1
 
 
 async def test_a_summary_is_mailed_once_a_period_however_many_workers_run(site, alice, bob, smtp, world: World):

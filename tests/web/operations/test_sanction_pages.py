@@ -123,6 +123,15 @@ async def test_a_suspended_person_reads_why_after_the_right_password_and_factor_
     assert (refused.status_code, "suspended" in refused.json()["message"]) == (401, True)
 
 
+async def test_the_page_of_an_account_names_others_that_logged_in_from_its_networks(
+    site: Services, sam: HttpBrowser, alice: HttpBrowser, bob: HttpBrowser
+) -> None:
+    path, bob_id = f"/ops/accounts/{await _id(site, 'alice')}/", await _id(site, "bob")
+    page = (await sam.get(path)).text
+    assert f'<a href="/ops/accounts/{bob_id}/"><bdi>@bob</bdi></a>' in page
+    assert str(bob_id) in (await sam.get_json(path)).json()["sharing_networks"]
+
+
 async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
     site: Services, sam: HttpBrowser, alice: HttpBrowser
 ) -> None:
