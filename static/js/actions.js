@@ -113,6 +113,11 @@ function onClick(event) {
   }
 }
 
+/** Scroll to the part of an opened menu that is outside the window. */
+function showMenu({ target }) {
+  if (target.open) target.closest(".menu")?.querySelector(".menu-body").scrollIntoView({ block: "nearest" });
+}
+
 function onEscape(event) {
   const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
   if (!menu) return;
@@ -142,5 +147,6 @@ function addReveal(input) {
 export function enhanceActions() {
   document.addEventListener("click", onClick);
   document.addEventListener("keydown", onEscape);
+  document.addEventListener("toggle", showMenu, true);
   document.querySelectorAll("input[type=password]").forEach(addReveal);
 }

@@ -6,6 +6,7 @@
 import { ServerDraft } from "./drafts.js";
 import { addPictures, editorOf, restorePictures } from "./lazy.js";
 import { page, postOf, send } from "./send.js";
+import { attempt, stored as drafts } from "./storage.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
@@ -24,23 +25,9 @@ const freshKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) =
 /** An edited text is stored already. */
 const noDrafts = { read: () => "", write: () => {} };
 
-/** Drafts in localStorage, if it is allowed. */
-const drafts = {
-  read: (name) => attempt(() => localStorage.getItem(name)) ?? "",
-  write: (name, text) => attempt(() => (text ? localStorage.setItem(name, text) : localStorage.removeItem(name))),
-};
-
 /** Of all accounts. */
 export function deleteDrafts() {
   attempt(() => Object.keys(localStorage).filter((name) => name.startsWith("draft:")).forEach((name) => localStorage.removeItem(name)));
-}
-
-function attempt(act) {
-  try {
-    return act();
-  } catch {
-    return null; // storage is full or forbidden: continue without a draft
-  }
 }
 
 class Composer {

@@ -1,17 +1,12 @@
 /** Keyboard shortcuts. The dialog that `?` opens turns them off. */
 
 import { postsIn } from "./send.js";
+import { stored } from "./storage.js";
 import { focusPost } from "./timeline.js";
 
 const OFF = "shortcuts-off";
 const dialog = document.getElementById("shortcuts");
-const isOff = () => {
-  try {
-    return localStorage.getItem(OFF) === "yes";
-  } catch {
-    return false;
-  }
-};
+const isOff = () => stored.read(OFF) === "yes";
 
 /** Move focus by `step` posts from the focused post, or from the first visible one. */
 function walk(step) {
@@ -24,23 +19,21 @@ function walk(step) {
   post.scrollIntoView({ block: "nearest" });
 }
 
-function go(path) {
-  location.assign(path);
-}
-
+const go = (path) => location.assign(path);
 const isSignedIn = () => document.body.dataset.signedIn === "yes";
-const act = (name) => document.activeElement?.closest("article")?.querySelector(`:scope > .post-actions [data-act="${name}"]`)?.click();
+const press = (selector) => document.activeElement?.closest("article")?.querySelector(selector)?.click();
+const act = (name) => press(`:scope > .post-actions [data-act="${name}"]`);
 
 const keys = {
   j: () => walk(1),
   k: () => walk(-1),
   n: () => document.querySelector("a[data-compose]")?.click(),
-  r: () => document.activeElement?.closest("article")?.querySelector(".post-actions a")?.click(),
-  o: () => document.activeElement?.closest("article")?.querySelector(".post-time")?.click(),
+  r: () => press(".post-actions a"),
+  o: () => press(".post-time"),
   f: () => act("like"),
   b: () => act("boost"),
   m: () => act("bookmark"),
-  x: () => document.activeElement?.closest("article")?.querySelector(".warned > summary")?.click(),
+  x: () => press(".warned > summary"),
   "/": () => go("/search/"),
   ".": () => document.dispatchEvent(new Event("posts:show")),
   h: () => go("/"),
@@ -65,11 +58,8 @@ export function enhanceKeys() {
   const box = dialog.querySelector("input");
   box.checked = !isOff();
   box.addEventListener("change", () => {
-    try {
-      localStorage.setItem(OFF, box.checked ? "no" : "yes");
-    } catch {
-      box.checked = true;
-    }
+    stored.write(OFF, box.checked ? "" : "yes");
+    box.checked = !isOff();
   });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }

@@ -1,6 +1,7 @@
 /** Sends how far the reader has read, and loads older pages automatically, a few at a time. */
 
 import { postsIn, send } from "./send.js";
+import { stored } from "./storage.js";
 
 const SEEN = 1000; // ms for which a post is visible before it counts as read
 const PAUSE = 2000;
@@ -35,19 +36,10 @@ function keepPlace(list) {
   soon();
 }
 
-const stored = (value) => {
-  try {
-    if (value) localStorage.setItem(SCROLL, value);
-    return localStorage.getItem(SCROLL);
-  } catch {
-    return null; // storage is forbidden
-  }
-};
-
 function scrollOn(place) {
   const box = place.querySelector("input");
   const isSignedIn = document.body.dataset.signedIn === "yes";
-  if (!isSignedIn) box.checked = stored() !== "off";
+  if (!isSignedIn) box.checked = stored.read(SCROLL) !== "off";
   place.hidden = false;
   let left = PAGES;
   const next = () => document.querySelector('.timeline-frame .pager a[rel="next"]');
@@ -66,7 +58,7 @@ function scrollOn(place) {
   box.addEventListener("change", () => {
     const value = box.checked ? "on" : "off";
     if (isSignedIn) send("/preferences/", { scroll: value });
-    else stored(value);
+    else stored.write(SCROLL, value);
     watch();
   });
   document.addEventListener("posts:more", watch);

@@ -29,7 +29,7 @@ export async function suggestPeople() {
   if (!section?.checkVisibility?.() || document.querySelector("main [data-suggestions]")) return;
   section.addEventListener("click", (event) => event.target.closest("[data-follow]") && sessionStorage.removeItem(key));
   const list = parse(readCached() ?? (await load().catch(() => ""))).querySelector("ul");
-  if (!list) return;
+  if (!list) return section.remove();
   list.querySelectorAll(".btn").forEach((button) => button.classList.add("btn-quiet", "btn-small"));
   section.querySelector("h2").after(document.importNode(list, true));
 }

@@ -41,6 +41,27 @@ def test_a_menu_fits_with_large_text_on_a_small_phone(reader: OpenReader, visito
     assert 0 <= menu["x"] <= menu["x"] + menu["width"] <= 180, menu
 
 
+def test_a_menu_at_the_bottom_of_the_window_is_scrolled_into_view(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own = visitor()
+    for number in range(6):
+        own.publishes(f"a post for the height of the page: {number}")
+    me = reader(own, viewport={"width": 360, "height": 800})
+    me.go_to("/")
+    button = me.entries.nth(2).locator("details.menu > summary")
+    button.evaluate("(button) => scrollBy(0, button.getBoundingClientRect().bottom - innerHeight + 80)")
+    button.click()
+    navigation = me.page.locator(".site-nav").bounding_box()
+    assert navigation
+
+    def ends_above_navigation(selector: str) -> bool:
+        box = me.entries.nth(2).locator(selector).bounding_box()
+        return bool(box) and box["y"] + box["height"] <= navigation["y"]
+
+    me.wait_for(lambda: ends_above_navigation(".menu-body"))
+    me.page.locator(".menu[open] summary.menu-item").click()  # the question before a deletion
+    me.wait_for(lambda: ends_above_navigation("[data-delete]"))
+
+
 @pytest.mark.nightly
 def test_the_side_panel_suggests_people_and_follows_them(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend, stranger = visitor(), visitor(), visitor()
