@@ -197,3 +197,12 @@ def test_the_tools_of_the_composer_stay_in_one_row_while_they_are_open(reader: O
     assert find_page_problems(me.page) == []
     tools.first.click()
     assert tools.evaluate_all(rows) == 0
+
+
+def test_the_last_row_of_the_composer_fits_a_phone(reader: OpenReader, own: HttpVisitor) -> None:
+    me = reader(own, viewport={"width": 360, "height": 800})
+    me.go_to("/")
+    boxes = [each.bounding_box() for each in me.page.locator(".composer-foot > :is(select, .btn)").all()]
+    middles = [box["y"] + box["height"] / 2 for box in boxes if box]
+    assert len(middles) == 3
+    assert max(middles) - min(middles) < 2, boxes

@@ -1,7 +1,7 @@
 """Languages with long words on the smallest phone: names keep enough width beside their buttons."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 
@@ -77,3 +77,19 @@ def test_log_in_and_sign_up_need_no_sideways_scrolling_with_text_of_double_size(
             page.go_to(path)
             overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert page.page.evaluate(overflow) <= 0, (locale, path)
+
+
+def test_no_name_is_cut_before_the_script_shortens_the_times(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own = visitor()
+    own.publishes("a post with a time")
+    me = reader(own, viewport={"width": 360, "height": 800})
+    waiting: list[Route] = []
+    me.page.route("**/*.js", lambda route: waiting.append(route))
+    me.page.goto(f"{me.url}/", wait_until="commit")
+    author = me.entries.first.locator(".post-author .handle")
+    expect(author).to_be_visible()
+    assert author.evaluate("(handle) => handle.scrollWidth <= handle.clientWidth")
+    expect(me.entries.first.locator("time")).to_contain_text("UTC")
+    expect(me.entries.first.locator("time")).to_have_css("font-size", "14px")  # a script that never comes
+    for route in waiting:
+        route.abort()
