@@ -89,6 +89,7 @@ def test_back_after_a_change_loads_the_page_again(reader: OpenReader, visitor: S
     assert not is_marked(me)
 
 
+@pytest.mark.nightly
 def test_after_logging_out_in_another_tab_back_shows_no_private_page(
     reader: OpenReader, visitor: SignUpVisitor
 ) -> None:

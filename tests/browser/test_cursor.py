@@ -62,7 +62,7 @@ WAYS: list[Way] = [
     ("options", "ways"),
     [
         ({}, [reply_link, reply_key, new_post_from_another_page]),
-        (PHONE, [reply_link, new_post_from_another_page]),
+        pytest.param(PHONE, [reply_link, new_post_from_another_page], marks=pytest.mark.nightly),
         pytest.param({}, WAYS, marks=pytest.mark.nightly),
     ],
     ids=["desk", "phone", "every way"],

@@ -31,7 +31,14 @@ def press(page: Page, selector: str, key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
-@pytest.mark.parametrize(("act", "done"), [("like", "liked"), ("boost", "boosted"), ("bookmark", "bookmarked")])
+@pytest.mark.parametrize(
+    ("act", "done"),
+    [
+        ("like", "liked"),
+        pytest.param("boost", "boosted", marks=pytest.mark.nightly),
+        pytest.param("bookmark", "bookmarked", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_reaction_is_added_and_removed(
     me: BrowserPage, own: HttpVisitor, friend: HttpVisitor, act: str, done: str
 ) -> None:

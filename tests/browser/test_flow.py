@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
-from tests.support.models import mostly_nightly
 from tests.support.visitor import PASSWORD
 
 
@@ -38,7 +37,8 @@ def test_a_new_account_publishes_follows_and_sees_the_next_post_live(
     expect(me.entries.first.locator(".post-text")).to_have_text("hello from a friend")
 
 
-@pytest.mark.parametrize("count", mostly_nightly([4, 10], 1))
+@pytest.mark.nightly
+@pytest.mark.parametrize("count", [4, 10])
 def test_people_see_each_others_posts_live(reader: OpenReader, visitor: SignUpVisitor, count: int) -> None:
     people = [visitor() for _ in range(count)]
     for one in people:

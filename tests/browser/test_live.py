@@ -242,6 +242,7 @@ def test_signing_out_in_another_tab_shows_a_notice_on_a_page_without_a_timeline(
     expect(me.page.locator(".toast")).to_contain_text("You are logged out")
 
 
+@pytest.mark.nightly
 def test_posts_that_arrive_while_a_gap_is_filled_wait_in_the_pill(reader: OpenReader, visitor: SignUpVisitor) -> None:
     authors = [visitor() for _ in range(4)]
     authors[0].publishes("known")

@@ -7,12 +7,13 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, visitor_numbers
 from tests.browser.test_pictures import PHOTO
+from tests.support.models import mostly_nightly
 from tests.support.page_health import find_page_problems, overflowing_elements
 from tests.support.visitor import PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 
 
-@pytest.mark.parametrize("has_script", [True, False], ids=["with a script", "without a script"])
+@pytest.mark.parametrize("has_script", mostly_nightly([True, False], 1), ids=["with a script", "without a script"])
 def test_a_newcomer_gets_a_face_follows_people_and_posts(
     reader: OpenReader, friend: HttpVisitor, has_script: bool
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.models import mostly_nightly
 
 
 def quote_from_menu(page: Page, words: str) -> None:
@@ -16,7 +17,7 @@ def quote_from_menu(page: Page, words: str) -> None:
         composer.get_by_role("button", name="Post").click()
 
 
-@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize("has_script", mostly_nightly([True, False], 1), ids=["script", "no script"])
 def test_a_post_is_quoted_and_removed_from_the_quote(
     reader: OpenReader, visitor: SignUpVisitor, has_script: bool
 ) -> None:

@@ -5,9 +5,10 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.test_pictures import PHOTO, choose, post, wait_until_ready
+from tests.support.models import mostly_nightly
 
 
-@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize("has_script", mostly_nightly([True, False], 1), ids=["script", "no script"])
 def test_a_post_is_reported_by_the_keyboard(reader: OpenReader, visitor: SignUpVisitor, has_script: bool) -> None:
     author, other = visitor(), visitor()
     author.post("/posts/", text="rude words")

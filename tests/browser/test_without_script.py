@@ -94,6 +94,7 @@ def open_panel(page: Page) -> None:
         panel.locator("> summary").click()
 
 
+@pytest.mark.nightly
 def test_profile_password_sessions_and_log_out(me: BrowserPage) -> None:
     me.go_to("/accounts/settings/")
     me.page.locator("[name=display_name]").fill("Plain Person")

@@ -43,7 +43,7 @@ async def add_mail(services: Services) -> AccountId:
     return account_id
 
 
-@pytest.mark.parametrize(("stage", "accepted"), [("RCPT", 0), ("END", 1)])
+@pytest.mark.parametrize(("stage", "accepted"), [("END", 1), pytest.param("RCPT", 0, marks=pytest.mark.nightly)])
 async def test_a_mail_of_a_killed_worker_is_sent_by_the_next_one_with_the_same_id(
     redis_url: str, redis_server: RedisServer, stage: Stage, accepted: int
 ) -> None:

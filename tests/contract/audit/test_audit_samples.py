@@ -36,7 +36,7 @@ async def test_a_sample_finds_each_of_ten_kinds_of_damage_and_repairs_it(town: S
     await town.repair_until_clean()
 
 
-@pytest.mark.parametrize("kind", mostly_nightly(TEN, 2))
+@pytest.mark.parametrize("kind", mostly_nightly(TEN, 1))
 async def test_samples_smaller_than_the_site_find_each_kind(town: SampleSite, kind: str) -> None:
     """One sample may miss the damage; sixty samples find and repair it."""
     await TEN[kind](town)

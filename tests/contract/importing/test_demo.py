@@ -4,6 +4,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.corpora import EXTERNAL_DIR, corpus_path
@@ -23,6 +25,7 @@ LICENSED = {
 }
 
 
+@pytest.mark.nightly
 async def test_a_second_load_of_the_demo_changes_nothing(services: Services, deployment: Deployment) -> None:
     now_ms = services.clock.now_ms()
     logins = await services.demo.load(now_ms)

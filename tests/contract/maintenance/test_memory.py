@@ -60,6 +60,7 @@ async def on_one_server(redis_url: str) -> AsyncIterator[Services]:
         yield opened
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 async def test_the_forecast_is_within_a_tenth_of_real_usage(on_one_server: Services, tmp_path: Path) -> None:
     """Posts are imported until the memory usage reaches the forecast's limit."""

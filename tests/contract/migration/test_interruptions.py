@@ -20,11 +20,11 @@ from tests.support.repartition import (
     run_migration_killed_at,
 )
 
-STEPS = ("frozen", "turned", "deleted", "begun", "copied", "moved", "swept", "handed over", "forwarded")
-"""`make test` kills the migrator at the first three: before, during and after the switch of a slice."""
+STEPS = ("turned", "frozen", "deleted", "begun", "copied", "moved", "swept", "handed over", "forwarded")
+"""`make test` kills the migrator at the first: during the switch of a slice."""
 
 
-@pytest.mark.parametrize("step", mostly_nightly(STEPS, 3))
+@pytest.mark.parametrize("step", mostly_nightly(STEPS, 1))
 async def test_a_migration_resumes_after_its_migrator_was_killed_at_any_step(
     town: ActiveSite, old: str, new: str, old_server: RedisServer, step: str
 ) -> None:

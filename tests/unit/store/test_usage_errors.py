@@ -43,7 +43,7 @@ WRONG_ARGUMENTS = (
 )
 
 
-@pytest.mark.parametrize("case", mostly_nightly(WRONG_ARGUMENTS, 2))
+@pytest.mark.parametrize("case", mostly_nightly(WRONG_ARGUMENTS, 1))
 def test_wrong_arguments_are_one_line_and_exit_status_1(case: tuple[tuple[str, ...], str]) -> None:
     words, said = case
     answer = manage(*words)

@@ -37,6 +37,7 @@ async def test_a_running_request_is_answered_after_the_signal_and_ends_its_conne
         assert await stopping == 0
 
 
+@pytest.mark.nightly
 async def test_an_idle_connection_does_not_delay_the_stop(redis_url):
     async with DaphneFleet(redis_url, 1) as fleet, httpx.AsyncClient(base_url=fleet.origin) as client:
         assert (await client.get("/public/")).status_code == 200
