@@ -113,7 +113,7 @@ function onClick(event) {
   }
 }
 
-/** Scroll to the part of an opened menu that is outside the window. */
+/** Scroll an opened menu into view. */
 function showMenu({ target }) {
   if (target.open) target.closest(".menu")?.querySelector(".menu-body").scrollIntoView({ block: "nearest" });
 }

@@ -1,26 +1,22 @@
 /** People to follow in the side panel of wide screens, read after the page. Without a script the panel links to them. */
 
 import { page, parse } from "./send.js";
+import { attempt } from "./storage.js";
 
 const CACHE_MS = 300_000;
 const key = `people-${document.body.dataset.handle}`;
 
-function readCached() {
-  try {
+const readCached = () =>
+  attempt(() => {
     const { at, html } = JSON.parse(sessionStorage.getItem(key));
     return Date.now() - at < CACHE_MS ? html : null;
-  } catch {
-    return null;
-  }
-}
+  });
 
 async function load() {
   const suggestions = await page("/accounts/suggestions/?limit=3");
   const list = suggestions.querySelector("ul.accounts");
   const html = list ? new XMLSerializer().serializeToString(list) : "";
-  try {
-    sessionStorage.setItem(key, JSON.stringify({ at: Date.now(), html }));
-  } catch {} // storage is disabled or full
+  attempt(() => sessionStorage.setItem(key, JSON.stringify({ at: Date.now(), html })));
   return html;
 }
 
