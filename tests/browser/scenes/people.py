@@ -145,3 +145,21 @@ def the_queue_of_reports(scene: PageScenario) -> None:
 
 def a_report_that_staff_decides(scene: PageScenario) -> None:
     goes_as_staff(f"/ops/reports/{report_friend(scene)}/")(scene)
+
+
+def a_consent(scene: PageScenario) -> None:
+    """Open the page that asks whether an app may use the account."""
+    app, uri = {"client_name": "An app", "scopes": "read write follow push"}, "urn:ietf:wg:oauth:2.0:oob"
+    client_id = scene.own.http.post("/api/v1/apps", data={**app, "redirect_uris": uri}).json()["client_id"]
+    query = f"response_type=code&client_id={client_id}&redirect_uri={uri}&scope=read+write+follow+push"
+    scene.reader.go_to(f"/oauth/authorize?{query}")
+
+
+def a_preview_of_an_import(scene: PageScenario) -> None:
+    page = scene.reader.page
+    scene.reader.go_to("/accounts/import/")
+    page.locator("main select").select_option("following")
+    accounts = f"{scene.friend.handle}\nnobody_by_this_name\n".encode()
+    page.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": accounts})
+    page.locator("main form:has(#id_file) button[type=submit]").click()
+    page.locator("main button[formaction$='/confirm/']").wait_for()
