@@ -91,7 +91,7 @@ class SanctionService:
         warning: str = "",
         id: SanctionId | None = None,
     ) -> Sanction:
-        """Store a sanction and perform it. A repetition with the same `id` only completes it.
+        """Store a sanction and perform it. A repetition with the same `id`, kind and text only completes it.
 
         `until_ms` is the end of a silence, `warning` the content warning of the posts that are folded. Raises
         AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended, FieldErrors, SanctionsCapReached, and
@@ -111,9 +111,10 @@ class SanctionService:
             raise FieldErrors({"duration": _("Please choose how long.")})
         if kind == "delete" and account.state != SUSPENDED:
             raise NotSuspended
+        new_id = await self._choose_id(account_id, kind, text, id)
         sanction = Sanction(
-            kind, id or SanctionId(self._services.ids.next_id()), account_id, AccountId(actor.account_id), text, now_ms,
-            until_ms, tuple(report_ids), posts, tuple(rules), warning=warning,
+            kind, new_id, account_id, AccountId(actor.account_id), text, now_ms, until_ms, tuple(report_ids), posts,
+            tuple(rules), warning=warning,
         )  # fmt: skip
         await self._services.reports.claim_all(sanction.actor_id, account_id, sanction.report_ids)
         await self._record(actor, kind, sanction)
@@ -319,6 +320,14 @@ class SanctionService:
         await services.mail.add_mail(receiver, kind, row.address, row.language, context, mail_id)
 
     # Checks
+
+    async def _choose_id(
+        self, account_id: AccountId, kind: SanctionKind, text: str, id: SanctionId | None
+    ) -> SanctionId:
+        """Return `id`, or a new id if another decision has it: its page was changed and sent again."""
+        (stored,) = await self._sanctions.find_many([(account_id, id)]) if id else [None]
+        is_same = stored is None or (stored.kind, stored.text) == (kind, text)
+        return id if id and is_same else SanctionId(self._services.ids.next_id())
 
     async def _record(self, actor: Actor, action: str, sanction: Sanction) -> None:
         await self._audit_log.record(actor, action, f"account:{sanction.account_id}", detail=f"sanction:{sanction.id}")

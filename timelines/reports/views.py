@@ -54,7 +54,7 @@ async def send(request: SiteRequest) -> HttpResponseBase:
     """Report an account, or posts of it, and mute or block it if the reporter chose so."""
     fields, me, services = get_form_data(request), require_viewer_id(request), request.services
     account, post = await _find_subject(request, fields)
-    rule_numbers = [int(number) for number in fields.values_of("rules") if number.isascii() and number.isdigit()]
+    rule_numbers = [number for text in fields.values_of("rules") if (number := parse_id(text)) is not None]
     try:
         report = await services[ReportService].report(
             reporter_id=me,

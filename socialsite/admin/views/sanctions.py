@@ -149,12 +149,13 @@ async def appeals(
 @shows_errors(appeals, FieldErrors)
 async def decide(request: SiteRequest, account_id: int, sanction_id: int) -> HttpResponseBase:
     """Accept or refuse an appeal (`decision`), with the text `answer`."""
-    fields, accept = get_form_data(request), get_form_data(request).get("decision") == "accept"
+    fields = get_form_data(request)
+    decision = parse_choice("answer", fields.get("decision"), ("accept", "refuse"))
     sanction = await SanctionService(get_services(request)).decide_appeal(
         get_actor(request),
         AccountId(account_id),
         SanctionId(sanction_id),
-        accept=accept,
+        accept=decision == "accept",
         answer=fields.get("answer", ""),
     )
     return _decided(request, sanction, "/ops/appeals/", _("The appeal is decided. The person is told."))

@@ -186,6 +186,8 @@ async def test_a_form_that_is_sent_twice_makes_one_sanction(
     first, second = await asyncio.gather(*twice)
     assert first.id == second.id == id
     assert len(await services.repositories.sanctions.list_all(bob.id)) == 1
+    await sanctions.apply(sam, bob.id, "warning", "Another text on the page of before.", id=id)
+    assert len(await services.repositories.sanctions.list_all(bob.id)) == 2
 
 
 async def test_above_the_cap_the_oldest_note_is_dropped_first_and_no_decision_in_force(

@@ -77,6 +77,7 @@ async def test_a_newcomer_is_limited_warned_and_suspended_and_reads_why(
     decision = f"/ops/accounts/{id}/sanctions/{limit}/decide/"
     assert (await sam.post(decision, decision="refuse", answer="It is right.")).status_code == 403
     assert (await mia.post(decision, decision="refuse", answer="")).status_code == 422
+    assert (await mia.post(decision, decision="accepted", answer="It is right.")).status_code == 422
     assert (await mia.post(decision, decision="refuse", answer="It is right.")).status_code == 303
     assert "It is right." in (await newcomer.get("/accounts/sanctions/")).text
     suspension = await _act(sam, id, "suspend")
