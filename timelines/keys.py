@@ -138,10 +138,8 @@ followed_hashtags = _of_account("tags")
 """ZSET: hashtag that the account follows -> ms. At most FOLLOWED_HASHTAGS_CAP members."""
 
 
-# Reports: sources of truth, all with one tag. One script (timelines/reports/write_report.lua) writes all but `former`.
+# Reports: sources of truth, all with one tag. One script (timelines/reports/write_report.lua) writes all.
 
-former_reports = single_key("timelines", "reports", "reports")
-"""LIST of MessagePack Reports, which a release until 2026-11 wrote. Workers move them to `reports`."""
 reports = single_key("timelines", "reports", "rows")
 """HASH: id of a report -> MessagePack Report. At most REPORTS_CAP fields."""
 reported_posts = single_key("timelines", "reports", "posts")

@@ -52,7 +52,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         " tally totals unpreviewed usage versions votes",
         "timelines": "about authors blockers blocks bookmarks boosted by claims closed drafts exclusive filters home"
         " imported liked list lists media mutes notes notifications notified open partitions pins position posts"
-        " preferences profile push queue quieted ranks reports requested requests rows tag tags threads transfers vapid"
+        " preferences profile push queue quieted ranks requested requests rows tag tags threads transfers vapid"
         " voted",
         "public": "posts",
         "follows": "followers following listed members partitions",

@@ -42,7 +42,7 @@ TYPE_CHECKED_ONLY: tuple[tuple[str, str] | tuple[str, str, tuple[str, int]], ...
     (rf"jobs:\{{({QUEUES})\}}:waiting|posts:\{{media\}}:checks", "zset"),
     (r"accounts:\{\d+\}:(events|refusals)", "list"),
     (r"accounts:\{applications\}:applications", "zset"),
-    (r"timelines:\{(reports\}:reports|\d+\}:imported:\d+)", "list"),
+    (r"timelines:\{\d+\}:imported:\d+", "list"),
     (r"accounts:(\{\d+\}:(browsers|factors|invitations)|\{staff\}:staff)", "hash"),
     (r"accounts:\{\d+\}:(mails|sanctions)", "hash"),
     (r"accounts:\{[0-9a-f]{32}\}:signups", "string"),

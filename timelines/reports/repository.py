@@ -124,10 +124,6 @@ class Reports:
         for report_id in await self.open_ids(account_id, 1):
             await self.restore_entries(report_id)
 
-    async def first_closed(self, limit: int) -> list[PostId]:
-        """Return the reports that were closed first."""
-        return [PostId(int(id)) for id in await self._timelines.execute("ZRANGE", keys.closed_reports(), 0, limit - 1)]
-
     async def sample_open(self, size: int) -> list[tuple[Report, Claim | None]]:
         """Return some of the open reports at random, each with the last claim on its account."""
         script_keys = keys.open_reports(), keys.report_claims()
@@ -147,14 +143,6 @@ class Reports:
         script_keys = keys.report_claims(), keys.report_queue()
         arguments = [account_id, claim.staff_id, now_ms, claim.until_ms, claim.reason]
         return parse_claim(await self._timelines.write_script(CLAIM, script_keys, arguments))
-
-    async def former(self, limit: int) -> list[bytes]:
-        """Return the oldest values that a release until 2026-11 stored."""
-        values: list[bytes] = await self._timelines.execute("LRANGE", keys.former_reports(), -limit, -1)
-        return values[::-1]
-
-    async def remove_former(self, value: bytes) -> None:
-        await self._timelines.write_one("LREM", keys.former_reports(), -1, value)
 
     # Reading
 
@@ -202,11 +190,10 @@ class Reports:
         ids = await self._timelines.execute("ZREVRANGE", keys.closed_reports(), skip, skip + limit - 1)
         return await self.find_many([int(id) for id in ids])
 
-    async def closed_between(self, after_ms: int, before_ms: int, limit: int) -> list[PostId]:
+    async def closed_between(self, after_ms: int, before_ms: float, limit: int) -> list[PostId]:
         """Return the reports that were closed in this time, the first closed first."""
-        ids = await self._timelines.execute(
-            "ZRANGEBYSCORE", keys.closed_reports(), after_ms, f"({before_ms}", "LIMIT", 0, limit
-        )
+        edges = after_ms, f"({before_ms}"
+        ids = await self._timelines.execute("ZRANGEBYSCORE", keys.closed_reports(), *edges, "LIMIT", 0, limit)
         return [PostId(int(id)) for id in ids]
 
     async def count_closed(self, since_ms: int) -> int:

@@ -4,6 +4,7 @@ A reporter sees the outcome, and never the staff member or the sanction. No page
 account contains a reporter.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,6 @@ from timelines.errors import (
 )
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
-from timelines.posts.repository import PostRepository
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.reports.report import (
@@ -47,7 +47,6 @@ from timelines.reports.report import (
     Report,
     ReportCategory,
     ReportOutcome,
-    decode_report,
 )
 from timelines.reports.repository import MAX_ATTEMPTS, Reports
 from timelines.visibility.rights import ViewContext
@@ -96,7 +95,6 @@ class ReportService:
 
     reports: Reports
     accounts: AccountService
-    posts: PostRepository
     pipeline: ReadPipeline
     notifications: NotificationService
     site: SiteService
@@ -133,7 +131,7 @@ class ReportService:
         self.limits.require_may_write(caller)
         reporter, target = await run_together(self.accounts.find(reporter_id), self.accounts.find(target_id))
         is_new = reporter is not None and self.clock.now_ms() < reporter.created_ms + NEW_REPORTER_MS
-        per_day = min(REPORTS_PER_DAY, NEW_REPORTER_PER_DAY) if is_new else REPORTS_PER_DAY
+        per_day = NEW_REPORTER_PER_DAY if is_new else REPORTS_PER_DAY
         async with self.limits.refundable(caller, "report"), self.limits.refundable_daily(caller, "reports", per_day):
             if target is None or not target.is_active:
                 raise AccountNotFound
@@ -168,7 +166,7 @@ class ReportService:
             return
         open_count, _oldest_id = await self.reports.count_open()
         if open_count <= REPORTS_CAP // 2:
-            await self.reports.delete(await self.reports.first_closed(count))
+            await self.reports.delete(await self.reports.closed_between(0, math.inf, count))
             return
         sample, now_ms = await self.reports.sample_open(OPEN_SAMPLE), self.clock.now_ms()
         shares = Counter(each.reporter_id for each, _claim in sample)
@@ -201,7 +199,6 @@ class ReportService:
         after: int = 0,
         category: ReportCategory | None = None,
         *,
-        limit: int = QUEUE_PAGE,
         only_own: bool = False,
     ) -> tuple[list[QueueEntry], int | None]:
         """Return the accounts with open reports but the staff member, the oldest report first, and the next cursor.
@@ -209,7 +206,7 @@ class ReportService:
         If `only_own`, only accounts that the staff member has claimed are returned.
         """
         now_ms = self.clock.now_ms()
-        entries, next_after = await self.reports.queue(limit, after, category, staff_id if only_own else None)
+        entries, next_after = await self.reports.queue(QUEUE_PAGE, after, category, staff_id if only_own else None)
         entries = [
             each._replace(claim=each.claim if each.claim and each.claim.until_ms > now_ms else None)
             for each in entries
@@ -319,14 +316,9 @@ class ReportService:
         return bool(own or about)
 
     async def maintain(self) -> None:
-        """Move reports of former releases, delete those of REPORT_KEPT_DAYS ago, and repeat notifications."""
+        """Delete reports that were closed REPORT_KEPT_DAYS ago, and repeat notifications."""
         now_ms = self.clock.now_ms()
         async with wait_for_aof_at_exit():
-            for value in await self.reports.former(UPKEEP_BATCH):
-                report = decode_report(value)
-                posts = await self.posts.find_shown(report.post_ids)
-                await self.reports.add(report, list(posts.values()))
-                await self.reports.remove_former(value)
             expired = await self.reports.closed_between(0, now_ms - REPORT_KEPT_DAYS * DAY_MS, UPKEEP_BATCH)
             await self.reports.delete(expired)
             recent = await self.reports.closed_between(now_ms - NOTIFY_AGAIN_MS, now_ms, UPKEEP_BATCH)

@@ -27,8 +27,7 @@ from timelines.reading.service import ReadingService
 from timelines.reports.report import COMMENT_MAX_LENGTH, Report
 from timelines.reports.service import ReportService
 
-REPORTS_URL, SENT_URL = "/reports/", "/reports/sent/"
-FORM_TEMPLATE = "timelines/report.html"
+SENT_URL = "/reports/sent/"
 POSTS_OFFERED = 10
 REPORTS_PER_PAGE = 30
 OUTCOME_LABELS = {
@@ -55,13 +54,15 @@ async def send(request: SiteRequest) -> HttpResponseBase:
     fields, me, services = get_form_data(request), require_viewer_id(request), request.services
     account, post = await _find_subject(request, fields)
     rule_numbers = [number for text in fields.values_of("rules") if (number := parse_id(text)) is not None]
+    chosen_ids = [post.id] if post else []
+    chosen_ids += [PostId(number) for text in fields.values_of("posts") if (number := parse_id(text))]
     try:
         report = await services[ReportService].report(
             reporter_id=me,
             target_id=AccountId(account.id),
             category=fields.get("category") or ("violation" if rule_numbers else ""),
             comment=fields.get("comment", ""),
-            post_ids=[*([post.id] if post else []), *_ids_of(fields.values_of("posts"))],
+            post_ids=chosen_ids,
             rule_numbers=rule_numbers,
             caller=request.caller,
         )
@@ -126,7 +127,7 @@ async def _form_page(
     labels = {name: label for name, label in CATEGORY_LABELS.items() if rules or name != "violation"}
     return respond(
         request,
-        FORM_TEMPLATE,
+        "timelines/report.html",
         page=lambda: {
             "account": account,
             "is_own": account.id == require_viewer_id(request),
@@ -173,10 +174,6 @@ def _report_context(report: Report, authors: Mapping[AccountId, Author]) -> Temp
         "category": CATEGORY_LABELS[report.category][0],
         "outcome": OUTCOME_LABELS[report.outcome],
     }
-
-
-def _ids_of(texts: list[str]) -> list[PostId]:
-    return [PostId(number) for text in texts if (number := parse_id(text))]
 
 
 def report_json(report: Report, authors: Mapping[AccountId, Author]) -> Json:

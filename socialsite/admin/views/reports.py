@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.admin.labels import JsonObject, TemplateContext
-from socialsite.admin.requests import build_next_url, record_action
+from socialsite.admin.requests import build_next_url, get_services, record_action
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.tasks import run_together
@@ -72,7 +72,7 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
     report = await reports.find(PostId(report_id), me)
     then, now, claim, related = await run_together(
         reports.reports.find_posts(report.id),
-        reports.posts.find_shown(report.post_ids),
+        get_services(request).repositories.posts.find_shown(report.post_ids),
         reports.find_claim(report),
         reports.of_account(me, report.target_id, RELATED_REPORTS),
     )

@@ -40,7 +40,6 @@ from tests.support.ports import free_ports
 from tests.support.push_device import PushDevice
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World
-from timelines import keys
 from timelines.audit.sampler import DamageCounts
 from timelines.drafts.draft import Draft
 from timelines.errors import PostHeld
@@ -55,7 +54,6 @@ from timelines.posts.post import Post, PostDetails
 from timelines.previews.preview import LinkPreview
 from timelines.publishing.forms import PostForm
 from timelines.publishing.polls import PollForm
-from timelines.reports.report import encode_report
 from timelines.search.repository import RARE_TERM_CAP, partition_of_post
 
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
@@ -142,8 +140,6 @@ async def use_reports(site: Services, bob: Person, post_id: PostId) -> None:
     ]
     await site.reports.claim(AccountId(9), about_alice.id)
     await site.reports.close(AccountId(9), [about_bob.id])
-    key = keys.former_reports()
-    await site.store.write(key, ("LPUSH", key, encode_report(about_bob)))
 
 
 async def use_lists(site: Services, world: World) -> None:

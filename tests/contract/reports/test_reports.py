@@ -14,7 +14,6 @@ from socialsite.errors import Invalid, RateLimited
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import Caller
 from tests.support.world import Person, World
-from timelines import keys
 from timelines.errors import (
     AlreadyReported,
     CannotDecideOwnReport,
@@ -24,7 +23,7 @@ from timelines.errors import (
 )
 from timelines.posts.post import FOLLOWERS
 from timelines.reports import repository, service
-from timelines.reports.report import NOBODY, REPORTS_CAP, Report, encode_report
+from timelines.reports.report import NOBODY, REPORTS_CAP, Report
 
 
 async def report(services: Services, reporter: Person, target: Person, *post_ids: PostId, **fields: object) -> Report:
@@ -119,7 +118,7 @@ async def test_concurrent_reports_of_one_post_are_stored_once(world: World, serv
 async def test_reports_have_a_limit_for_a_minute_and_a_day(
     world: World, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "REPORTS_PER_DAY", 2)
+    monkeypatch.setattr(service, "NEW_REPORTER_PER_DAY", 2)
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     caller = Caller(alice.id, "192.0.2.7")
     await report(services, alice, bob, caller=caller)
@@ -306,21 +305,6 @@ async def test_an_account_of_the_last_days_reports_less(
     created_ms = services.clock.now_ms() - service.NEW_REPORTER_MS
     await services.repositories.accounts.edit(alice.id, {"created_ms": str(created_ms)})
     await report(services, alice, carol, caller=caller)
-
-
-async def test_reports_of_a_former_release_are_moved(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
-    post = await bob.publishes("rude")
-    former = Report(services.ids.next_id(), alice.id, bob.id, "legal", "look", (post.id,))
-    value = encode_report([former.id, alice.id, bob.id, "legal", "look", [post.id]])
-    key = keys.former_reports()
-    await services.store.write(key, ("RPUSH", key, value))
-    await asyncio.gather(services.reports.maintain(), services.reports.maintain())
-    reports = services.repositories.reports
-    assert await reports.about(bob.id, 10) == [former]
-    assert [each.text for each in await reports.find_posts(former.id)] == ["rude"]
-    assert await reports.former(10) == []
-    assert (await services.reports.open_reports()).open_reports == 1
 
 
 async def test_a_deleted_account_leaves_no_name_and_no_open_report(world: World, services: Services) -> None:
