@@ -16,6 +16,7 @@ DELETED: Final = "deleted"
 WAITING: Final = "waiting"
 """The account waits for approval by staff (accounts/joining). It is hidden and has no session."""
 DefaultAudience = Literal["public", "unlisted", "followers"]
+Restriction = Literal["limit", "mark_pictures", "silence"]
 LIMITED: Final = 1
 MARKS_PICTURES: Final = 2
 """The bits of the stored restrictions of an account."""

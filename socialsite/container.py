@@ -21,7 +21,6 @@ from accounts.mail.queue import MAILS_AT_ONCE, MailQueue
 from accounts.mail.service import MailService
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
-from accounts.restrictions.service import RestrictionService
 from accounts.sanctions.service import SanctionRecords
 from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
@@ -211,7 +210,6 @@ class Services:
     security_events = _Built(SecurityEvents)
     browsers = _Built(BrowserRegistry)
     staff = _Built(StaffService)
-    restrictions = _Built(RestrictionService)
 
     @cached_property
     def accounts(self) -> AccountService:

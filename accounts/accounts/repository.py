@@ -20,6 +20,7 @@ from accounts.domain import (
     AccountState,
     Author,
     Preferences,
+    Restriction,
     decode_preferences,
 )
 from accounts.errors import AccountNotFound
@@ -51,6 +52,11 @@ ACCOUNT_FIELDS: Final = (
     "silenced_until_ms", "role", "sanctions",
 )  # fmt: skip
 AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar", "restrictions")
+RESTRICTIONS: Final[Mapping[Restriction, tuple[str, int]]] = {
+    "limit": ("restrictions", LIMITED), "mark_pictures": ("restrictions", MARKS_PICTURES),
+    "silence": ("silenced_until_ms", 0),
+}  # fmt: skip
+"""Restriction -> its field and its bit, or 0 if the field is a number."""
 STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
     b"active": ACTIVE, b"suspended": SUSPENDED, b"deleted": DELETED, b"waiting": WAITING,
 }  # fmt: skip
@@ -228,14 +234,14 @@ class AccountRepository:
         """Store the hash if the stored hash is `expected_hash` (or that is empty). Returns whether it was stored."""
         return _parse_changed(await self._run_script(SET_PASSWORD_SCRIPT, account_id, encoded, expected_hash))
 
-    async def set_restriction(self, account_id: AccountId, field: str, bit: int, value: int) -> bool:
-        """Set a bit of a field to 0 or 1, or the whole number if `bit` is 0. Returns whether it changed.
+    async def set_restriction(self, account_id: AccountId, restriction: Restriction, value: int) -> bool:
+        """Set a restriction to 0 or 1, or to the end of a silence. Returns whether it changed.
 
         Raises AccountNotFound if the account is absent or deleted.
         """
-        account = [keys.account(account_id)]
+        account, args = [keys.account(account_id)], [*RESTRICTIONS[restriction], value]
         # This waits for replicas, as `change_state` does.
-        return _parse_changed(await self._accounts.write_script(SET_RESTRICTION_SCRIPT, account, [field, bit, value]))
+        return _parse_changed(await self._accounts.write_script(SET_RESTRICTION_SCRIPT, account, args))
 
     # Roles of staff
 

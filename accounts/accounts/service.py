@@ -2,24 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 import structlog
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts import passwords
 from accounts.accounts.lookup import AccountLookup
 from accounts.accounts.staff import StaffService
 from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
-from accounts.domain import ACTIVE, DELETED, SUSPENDED, WAITING, PictureKind, Preferences, encode_preferences
-from accounts.errors import (
-    AccountSuspended,
-    AccountWaiting,
-    DeletionPending,
-    FieldErrors,
-    HandleTaken,
+from accounts.domain import (
+    ACTIVE,
+    DELETED,
+    SUSPENDED,
+    WAITING,
+    PictureKind,
+    Preferences,
+    Restriction,
+    encode_preferences,
 )
+from accounts.errors import AccountSuspended, AccountWaiting, DeletionPending, FieldErrors, HandleTaken
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import (
@@ -44,6 +46,7 @@ from socialsite.store.read import Read
 
 ACCOUNTS_PER_IMPORT_BATCH = 1000
 DELETIONS_PER_ROUND, DELETIONS_INTERVAL_S = 100, 60.0
+WRONG_PASSWORD = {"old_password": _("That is not your current password.")}
 
 log = structlog.get_logger("accounts.security")
 
@@ -215,33 +218,25 @@ class AccountService(AccountLookup):
 
     @sensitive_variables("old", "new")
     async def change_password(
-        self,
-        *,
-        account: Account,
-        old: str,
-        new: str,
-        keep_session_id: str | None = None,
-        caller: Caller | None = None,
+        self, *, account: Account, old: str, new: str, keep_session_id: str | None = None, caller: Caller | None = None
     ) -> Account:
         """Change the password, and return the changed account. Raises FieldErrors.
 
         All sessions of the account end, except `keep_session_id`.
         """
         if not await self.check_password(account, old, caller=caller):
-            _raise_wrong_password("old_password")
-        return await self._replace_password(
-            account, new, keep_session_id, expected_hash=account.password, caller=caller
-        )
+            raise FieldErrors(WRONG_PASSWORD)
+        return await self._replace_password(account, new, account.password, keep_session_id, caller)
 
     @sensitive_variables("new")
     async def set_password(self, *, account: Account, new: str) -> Account:
         """Change the password as an operator, without the old password."""
-        return await self._replace_password(account, new, None, expected_hash="")
+        return await self._replace_password(account, new, "")
 
     @sensitive_variables("new")
     async def reset_password(self, *, account: Account, new: str, caller: Caller | None) -> Account:
         """Change the password after a link of a mail. Raises FieldErrors if it was changed since `account` was read."""
-        return await self._replace_password(account, new, None, expected_hash=account.password, caller=caller)
+        return await self._replace_password(account, new, account.password, caller=caller)
 
     # Profile and state
 
@@ -317,6 +312,16 @@ class AccountService(AccountLookup):
         changed = await self.accounts.change_state(account_id, ACTIVE, {"delete_ms": "0"}, if_leaving=if_leaving)
         await self.on_names_changed([account_id])
         log.info("reinstated", account=account_id)
+        return changed
+
+    async def restrict(self, account_id: AccountId, restriction: Restriction, value: int) -> bool:
+        """Limit the account or mark its pictures (1 or 0), or silence it until a time (0: it may write again).
+
+        Limited: only followers see the posts, and only followers are notified of the account. Marked pictures are shown
+        as sensitive. Returns whether the account changed. Raises AccountNotFound.
+        """
+        changed = await self.accounts.set_restriction(account_id, restriction, value)
+        log.info("restricted", account=account_id, restriction=restriction, value=value)
         return changed
 
     async def request_deletion(self, *, account_id: AccountId) -> int:
@@ -406,14 +411,13 @@ class AccountService(AccountLookup):
         self,
         account: Account,
         new: str,
-        keep_session_id: str | None,
-        *,
         expected_hash: str,
+        keep_session_id: str | None = None,
         caller: Caller | None = None,
     ) -> Account:
         account_id, encoded = AccountId(account.id), await passwords.hash_password(new)
         if not await self.accounts.set_password(account_id, encoded, expected_hash=expected_hash):
-            _raise_wrong_password("old_password")  # another request changed the password meanwhile
+            raise FieldErrors(WRONG_PASSWORD)  # another request changed the password meanwhile
         await self.end_sessions(account_id, keep_session_id)
         log.info("password_changed", account=account_id)
         await self.events.record(account_id, "password_changed", caller)
@@ -444,7 +448,3 @@ async def _account_without_password(handle: str, now_ms: int) -> Account:
     account.handle = account.display_name = handle
     account.password, account.created_ms = await passwords.hash_password(None), now_ms
     return account
-
-
-def _raise_wrong_password(field: str) -> NoReturn:
-    raise FieldErrors({field: _("That is not your current password.")})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from accounts.sanctions.sanction import APPEAL_MAX_LENGTH, APPEAL_MIN_LENGTH, Sanction
-from accounts.sanctions.texts import KIND_LABELS, describe_effect
+from accounts.sanctions.texts import KIND_LABELS, describe_kind
 from socialsite.web.responses import format_iso_time, select_fields
 
 WrongAppeal = tuple[int, str, str]
@@ -19,7 +19,7 @@ def sanction_rows(
         {
             "sanction": each,
             "label": KIND_LABELS[each.kind],
-            "effect": describe_effect(each),
+            "effect": describe_kind(each.kind, each.until_ms),
             "is_in_force": each.is_in_force(now_ms),
             "is_appealable": each.is_appealable(now_ms),
             "appeal_lengths": (APPEAL_MIN_LENGTH, APPEAL_MAX_LENGTH),

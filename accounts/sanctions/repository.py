@@ -1,5 +1,6 @@
 """Stores the sanctions of each account, the sanctions that are not complete, and the open appeals."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from accounts import keys
@@ -17,11 +18,38 @@ Reference = tuple[AccountId, SanctionId]
 """An account and one of its sanctions."""
 
 
+class ReferenceQueue:
+    """Sanctions by a time: when a worker completes them, or when their appeal was stored."""
+
+    def __init__(self, store: Store, key: Key) -> None:
+        self._jobs, self._key = store.component("jobs"), key
+
+    async def add(self, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
+        await self._jobs.write_script(ADD_REFERENCE, [self._key], [at_ms, f"{account_id}:{id}"])
+
+    async def remove(self, account_id: AccountId, id: SanctionId) -> None:
+        await self._jobs.write_one("ZREM", self._key, f"{account_id}:{id}")
+
+    async def contains(self, account_id: AccountId, id: SanctionId) -> bool:
+        return await self._jobs.execute("ZSCORE", self._key, f"{account_id}:{id}") is not None
+
+    async def list_oldest(self, limit: int, after_ms: int = 0, until_ms: float = math.inf) -> list[Reference]:
+        """Return the references of this time, oldest first, without those of `after_ms`."""
+        edges = f"({after_ms}", until_ms
+        reply = await self._jobs.execute("ZRANGE", self._key, *edges, "BYSCORE", "LIMIT", 0, limit)
+        pairs = (member.decode().split(":") for member in reply)
+        return [(AccountId(int(account_id)), SanctionId(int(id))) for account_id, id in pairs]
+
+
 class SanctionRepository:
     def __init__(self, store: Store, cap: int = SANCTIONS_CAP) -> None:
         self._store = store
-        self._accounts, self._jobs = store.component("accounts"), store.component("jobs")
+        self._accounts = store.component("accounts")
         self._cap = cap
+        self.due = ReferenceQueue(store, keys.due_sanctions())
+        """The sanctions that are not complete."""
+        self.appeals = ReferenceQueue(store, keys.appeals())
+        """The sanctions with an open appeal."""
 
     async def add(self, sanction: Sanction, *, is_news: bool) -> bool:
         """Store a new sanction. Return False if its id is stored already. Raises AccountNotFound, SanctionsCapReached.
@@ -94,38 +122,3 @@ class SanctionRepository:
     async def delete_all(self, account_id: AccountId) -> None:
         """Delete the sanctions of a deleted account."""
         await self._accounts.write_one("UNLINK", keys.sanctions(account_id))
-
-    # Sanctions that are not complete, and open appeals
-
-    async def schedule(self, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
-        await self._add_reference(keys.due_sanctions(), account_id, id, at_ms)
-
-    async def find_due(self, now_ms: int, limit: int) -> list[Reference]:
-        return await self._list_references(keys.due_sanctions(), "-inf", now_ms, limit)
-
-    async def unschedule(self, account_id: AccountId, id: SanctionId) -> None:
-        await self._remove_reference(keys.due_sanctions(), account_id, id)
-
-    async def open_appeal(self, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
-        await self._add_reference(keys.appeals(), account_id, id, at_ms)
-
-    async def list_appeals(self, after_ms: int, limit: int) -> list[Reference]:
-        """Return the open appeals that are newer than `after_ms`, oldest first."""
-        return await self._list_references(keys.appeals(), f"({after_ms}", "+inf", limit)
-
-    async def close_appeal(self, account_id: AccountId, id: SanctionId) -> None:
-        await self._remove_reference(keys.appeals(), account_id, id)
-
-    async def is_listed_appeal(self, account_id: AccountId, id: SanctionId) -> bool:
-        return await self._jobs.execute("ZSCORE", keys.appeals(), f"{account_id}:{id}") is not None
-
-    async def _add_reference(self, key: Key, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
-        await self._jobs.write_script(ADD_REFERENCE, [key], [at_ms, f"{account_id}:{id}"])
-
-    async def _list_references(self, key: Key, lowest: str, highest: object, limit: int) -> list[Reference]:
-        reply = await self._jobs.execute("ZRANGE", key, lowest, highest, "BYSCORE", "LIMIT", 0, limit)
-        pairs = (member.decode().split(":") for member in reply)
-        return [(AccountId(int(account_id)), SanctionId(int(id))) for account_id, id in pairs]
-
-    async def _remove_reference(self, key: Key, account_id: AccountId, id: SanctionId) -> None:
-        await self._jobs.write_one("ZREM", key, f"{account_id}:{id}")

@@ -8,7 +8,7 @@ from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.sanctions.sanction import Sanction, SanctionKind
+from accounts.sanctions.sanction import SanctionKind
 
 KIND_LABELS: Final[Mapping[SanctionKind, str | Promise]] = {
     "note": _("Note for staff"),
@@ -55,15 +55,8 @@ STARTING_TEXTS: Final[Mapping[SanctionKind, str | Promise]] = {
 """What staff edits before the person reads it."""
 
 
-def describe_effect(sanction: Sanction) -> str:
-    return describe_kind(sanction.kind, sanction.until_ms)
-
-
 def describe_kind(kind: SanctionKind, until_ms: int) -> str:
     """Return what follows from a sanction. `until_ms` is the end of a silence."""
     effect = str(EFFECTS[kind])
-    return effect % {"time": format_time(until_ms)} if kind == "silence" else effect
-
-
-def format_time(at_ms: int) -> str:
-    return f"{date_format(datetime.fromtimestamp(at_ms / 1_000, UTC), 'DATETIME_FORMAT')} UTC"
+    time = date_format(datetime.fromtimestamp(until_ms / 1_000, UTC), "DATETIME_FORMAT")
+    return effect % {"time": f"{time} UTC"} if kind == "silence" else effect

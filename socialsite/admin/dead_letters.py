@@ -1,15 +1,9 @@
-"""Dead letters of a queue: their details, retry and deletion.
-
-The details name a post's author and id, never its text.
-"""
+"""The details of dead letters. They name a post's author and id, never its text."""
 
 from dataclasses import dataclass, field
 
 import msgspec
 
-from socialsite.admin.audit_log import Actor, AuditLog
-from socialsite.admin.errors import DeadLetterNotFound
-from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import OUTBOX, DeadLetter
 from timelines.jobs import DeleteBoostsOfPost, EditPost, PurgeAccount, SyndicatePost, decode_job
@@ -60,29 +54,3 @@ def _parse_account(payload: bytes) -> AccountId | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return AccountId(job.account_id or job.owner) or None
-
-
-class DeadLetters:
-    """The dead letters of the queue with this name. Raises KeyError if the site has no such queue."""
-
-    def __init__(self, services: Services, queue_name: str = OUTBOX) -> None:
-        self._queue = services.background_queues[queue_name].queue
-        self._audit_log = AuditLog(services.store)
-
-    async def page(self, limit: int, cursor: str | None) -> list[DeadLetterDetails]:
-        """Return dead letters, newest first. Raises ValueError if the cursor is malformed."""
-        return [
-            describe_letter(letter, self._queue.name) for letter in await self._queue.read_dead_letters(limit, cursor)
-        ]
-
-    async def retry(self, actor: Actor, id: str) -> None:
-        """Put the job back into the queue. Raises DeadLetterNotFound, ValueError."""
-        await self._audit_log.record(actor, "retry", f"letter:{id}")
-        if not await self._queue.retry_dead_letter(id):
-            raise DeadLetterNotFound
-
-    async def drop(self, actor: Actor, id: str) -> None:
-        """Delete the dead letter. `audit --repair` can do its job's work. Raises DeadLetterNotFound, ValueError."""
-        await self._audit_log.record(actor, "drop", f"letter:{id}")
-        if not await self._queue.delete_dead_letter(id):
-            raise DeadLetterNotFound

@@ -59,7 +59,7 @@ async def scenario(site: Services, open_browser: OpenBrowser, world: World) -> L
     made = await carol.post_json("/lists/", title="mine")
     await carol.post_json(f"/lists/{made.json()['id']}/members/", handle="alice")
     await world.deliver_all()
-    await site.restrictions.limit(AccountId(1))
+    await site.accounts.restrict(AccountId(1), "limit", 1)
     ids = {
         "handle": "alice", "account_id": "1", "post_id": post["id"], "quote_id": quote["id"], "tag": "tea",
         "list_id": made.json()["id"], "name": row.name, "size": "full", "extension": "jpg", "stream": "x",
@@ -142,24 +142,24 @@ async def test_strangers_do_not_hear_of_a_limited_account(scenario: LimitedScena
 
 @pytest.mark.nightly
 async def test_a_limit_ends_for_everybody_at_once(scenario: LimitedScenario, site: Services) -> None:
-    await site.restrictions.limit(AccountId(1), is_limited=False)
+    await site.accounts.restrict(AccountId(1), "limit", 0)
     seen = await pages_with_the_canary(scenario, "carol")
     assert {"/public/", "/tags/<str:tag>/", "/notifications/", "/@<handle:handle>/feed.atom"} <= seen
 
 
 async def test_marked_pictures_are_sensitive_everywhere(scenario: LimitedScenario, site: Services) -> None:
-    await site.restrictions.limit(AccountId(1), is_limited=False)
+    await site.accounts.restrict(AccountId(1), "limit", 0)
     path = f"/@alice/{scenario.ids['post_id']}/"
     carol, post_path = scenario.browsers["carol"], f"/api/v1/statuses/{scenario.ids['post_id']}"
     before = await carol.get(path)
     assert "pictures-cover" not in before.text
     assert re.search(r'og:image" content="[^"]*full.jpg', before.text)
-    await site.restrictions.mark_pictures(AccountId(1))
+    await site.accounts.restrict(AccountId(1), "mark_pictures", 1)
     for address in (path, "/public/", "/@alice/", f"/@carol/{scenario.ids['quote_id']}/"):
         assert "pictures-cover" in (await carol.get(address)).text, address
     assert not re.search(r'og:image" content="[^"]*full.jpg', (await carol.get(path)).text)
     assert (await scenario.clients["carol"].get(post_path)).json()["sensitive"] is True
     assert '"sensitive":true' in (await carol.get_json(path)).text
     assert "&lt;img" not in (await carol.get("/@alice/feed.atom")).text
-    await site.restrictions.mark_pictures(AccountId(1), are_marked=False)
+    await site.accounts.restrict(AccountId(1), "mark_pictures", 0)
     assert "pictures-cover" not in (await carol.get(path)).text

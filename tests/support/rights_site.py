@@ -272,11 +272,11 @@ class RightsSite(RightsModel):
         self.suspended.discard(one.id)
 
     async def do_limit(self, one: Person, other: Person, number: int) -> None:
-        await self.services.restrictions.limit(one.id)
+        await self.services.accounts.restrict(one.id, "limit", 1)
         self.limited.add(one.id)
 
     async def do_unlimit(self, one: Person, other: Person, number: int) -> None:
-        await self.services.restrictions.limit(one.id, is_limited=False)
+        await self.services.accounts.restrict(one.id, "limit", 0)
         self.limited.discard(one.id)
 
     async def do_filter(self, one: Person, other: Person, number: int) -> None:

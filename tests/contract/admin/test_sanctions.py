@@ -164,18 +164,18 @@ async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_st
 ) -> None:
     repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
     stored = Sanction("suspend", SanctionId(9), bob.id, AccountId(1), "Suspended.", now_ms)
-    await repository.schedule(bob.id, stored.id, now_ms - 1)
-    await repository.schedule(bob.id, SanctionId(7), now_ms - 1)  # this one was never stored
+    await repository.due.add(bob.id, stored.id, now_ms - 1)
+    await repository.due.add(bob.id, SanctionId(7), now_ms - 1)  # this one was never stored
     await repository.add(stored, is_news=True)
     await sanctions.complete_due()
     assert not (await services.accounts.get(bob.id)).is_active
     await repository.change(bob.id, stored.id, lambda each: each.with_undo(AccountId(1), now_ms))
-    await repository.schedule(bob.id, stored.id, now_ms - 1)
+    await repository.due.add(bob.id, stored.id, now_ms - 1)
     await sanctions.complete_due()
     assert (await services.accounts.get(bob.id)).is_active
     (completed,) = await services.repositories.sanctions.list_all(bob.id)
     assert completed.is_complete
-    assert await repository.find_due(now_ms + COMPLETION_DELAY_MS, 10) == []
+    assert await repository.due.list_oldest(10, until_ms=now_ms + COMPLETION_DELAY_MS) == []
 
 
 async def test_a_form_that_is_sent_twice_makes_one_sanction(
@@ -246,7 +246,7 @@ async def test_an_undo_while_the_sanction_is_performed_wins(
     await sanctions.undo(sam, bob.id, made.id)
     await sanctions._perform(made)
     assert (await services.accounts.get(bob.id)).is_active
-    assert await repository.find_due(now_ms + COMPLETION_DELAY_MS, 10) == []
+    assert await repository.due.list_oldest(10, until_ms=now_ms + COMPLETION_DELAY_MS) == []
 
 
 class InterruptedSanctions(SanctionService):

@@ -209,8 +209,8 @@ async def test_a_release_publishes_nothing_of_an_account_that_was_suspended_or_s
 ) -> None:
     for restrict, end in (
         (services.accounts.suspend, services.accounts.reinstate),
-        (lambda account_id: services.restrictions.silence(account_id, services.clock.now_ms() + HOUR_MS),
-         lambda account_id: services.restrictions.silence(account_id, 0)),
+        (lambda account_id: services.accounts.restrict(account_id, "silence", services.clock.now_ms() + HOUR_MS),
+         lambda account_id: services.accounts.restrict(account_id, "silence", 0)),
     ):  # fmt: skip
         with pytest.raises(PostHeld):
             await publish(services, alice)

@@ -119,7 +119,7 @@ async def test_a_deletion_leaves_no_data_of_the_account_with_staff(moderated: Mo
         await world.deliver_all()
     assert await services.repositories.sanctions.list_all(bob.id) == []
     assert await moderated.sanctions.list_appeals(0, 10) == ([], None)
-    assert await services.repositories.sanctions.list_appeals(0, 1) == []
+    assert await services.repositories.sanctions.appeals.list_oldest(1) == []
     assert await services.joining.invitations(bob.id) == {}
     assert (await services.drafts.held(0, 10))[0] == []
     entries, _next = await services.reports.queue(moderated.sam.id)
@@ -134,6 +134,6 @@ async def test_a_deletion_leaves_no_data_of_the_account_with_staff(moderated: Mo
         assert (await services.accounts.get(account_id)).state == "deleted"
         assert "canaryreason" not in (await services.joining.find_application(account_id)).reason
         with pytest.raises(AccountNotFound):
-            await services.restrictions.limit(account_id)
+            await services.accounts.restrict(account_id, "limit", 1)
     report = await Audit(services.audit_context, second_check_after_s=0.1).run()
     assert [str(each) for each in report.discrepancies] == []

@@ -60,13 +60,13 @@ async def let_in(scene: VisibilityScenario) -> None:
 
 async def limited_to_others(scene: VisibilityScenario) -> None:
     await scene.alice.unfollows(scene.bob)
-    await scene.services.restrictions.limit(scene.bob.id)
+    await scene.services.accounts.restrict(scene.bob.id, "limit", 1)
 
 
 async def unlimited(scene: VisibilityScenario) -> None:
     await scene.alice.follows(scene.bob)
     assert await on_home(scene), "a follow needs no request"
-    await scene.services.restrictions.limit(scene.bob.id, is_limited=False)
+    await scene.services.accounts.restrict(scene.bob.id, "limit", 0)
 
 
 async def quiet(scene: VisibilityScenario) -> None:
@@ -116,8 +116,8 @@ ACTIONS: dict[str, Action] = {
     ),
     "lock, to others": Action(locked_out, let_in, EVERYWHERE),
     "limit, to a follower": Action(
-        lambda s: s.services.restrictions.limit(s.bob.id),
-        lambda s: s.services.restrictions.limit(s.bob.id, is_limited=False),
+        lambda s: s.services.accounts.restrict(s.bob.id, "limit", 1),
+        lambda s: s.services.accounts.restrict(s.bob.id, "limit", 0),
         AMONG_STRANGERS | {"feed"},
     ),
     "limit, to others": Action(limited_to_others, unlimited, EVERYWHERE),

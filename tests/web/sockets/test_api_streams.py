@@ -318,7 +318,7 @@ async def test_a_limit_is_in_force_at_once_on_open_streams_of_two_processes(daph
                 await all_receive(f"ready {number}", 0.5)
                 break
         for number, is_limited in enumerate((True, False)):
-            await services.restrictions.limit(bob.id, is_limited=is_limited)
+            await services.accounts.restrict(bob.id, "limit", int(is_limited))
             await bob.publishes(f"after step {number}")
             await all_receive(f"marker {number}")
         for handle, texts in streams:

@@ -69,11 +69,11 @@ async def let_in(scene: SocketRightsScenario) -> None:
 
 async def limited_to_others(scene: SocketRightsScenario) -> None:
     await scene.alice.unfollows(scene.bob)
-    await scene.services.restrictions.limit(scene.bob.id)
+    await scene.services.accounts.restrict(scene.bob.id, "limit", 1)
 
 
 async def unlimited(scene: SocketRightsScenario) -> None:
-    await scene.services.restrictions.limit(scene.bob.id, is_limited=False)
+    await scene.services.accounts.restrict(scene.bob.id, "limit", 0)
     await scene.alice.follows(scene.bob)
 
 
@@ -95,8 +95,8 @@ ACTIONS: dict[str, tuple[Act, Act, frozenset[str]]] = {
     ),
     "lock, to others": (locked_out, let_in, ALL),
     "limit, to a follower": (
-        lambda s: s.services.restrictions.limit(s.bob.id),
-        lambda s: s.services.restrictions.limit(s.bob.id, is_limited=False),
+        lambda s: s.services.accounts.restrict(s.bob.id, "limit", 1),
+        lambda s: s.services.accounts.restrict(s.bob.id, "limit", 0),
         frozenset({"tag", "public"}),
     ),
     "limit, to others": (limited_to_others, unlimited, ALL),

@@ -65,7 +65,7 @@ FILES = {"/media/", "/accounts/import/", "/api/v1/media", "/api/v2/media"}
 
 async def silence(site: Services, handle: str, until_ms: int) -> AccountId:
     account = await site.accounts.get_by_handle(handle)
-    await site.restrictions.silence(AccountId(account.id), until_ms)
+    await site.accounts.restrict(AccountId(account.id), "silence", until_ms)
     return AccountId(account.id)
 
 
@@ -165,9 +165,9 @@ async def test_a_silenced_account_changes_no_text_and_no_picture_of_its_profile(
     visitor = await open_browser()
     invitation = made.json()["url"].partition("//")[2].partition("/")[2]
     assert (await visitor.get(f"/{invitation}")).status_code == 404
-    await site.restrictions.silence(AccountId(2), 0)
+    await site.accounts.restrict(AccountId(2), "silence", 0)
     assert (await visitor.get(f"/{invitation}")).status_code == 200
-    await site.restrictions.limit(AccountId(2))
+    await site.accounts.restrict(AccountId(2), "limit", 1)
     assert (await visitor.get(f"/{invitation}")).status_code == 404
     assert (await bob.get("/accounts/invitations/")).status_code == 403
 
@@ -175,9 +175,9 @@ async def test_a_silenced_account_changes_no_text_and_no_picture_of_its_profile(
 async def test_a_silence_ends_by_itself_and_can_be_ended(alice: HttpBrowser, site: Services) -> None:
     account_id = await silence(site, "alice", site.clock.now_ms() - 1)
     await alice.publish("it is over")
-    await site.restrictions.silence(account_id, site.clock.now_ms() + HOUR_MS)
+    await site.accounts.restrict(account_id, "silence", site.clock.now_ms() + HOUR_MS)
     assert (await alice.post_json("/posts/", text="no")).status_code == 403
-    await site.restrictions.silence(account_id, 0)
+    await site.accounts.restrict(account_id, "silence", 0)
     await alice.publish("again")
 
 
@@ -187,7 +187,7 @@ async def test_a_scheduled_post_of_a_silenced_account_becomes_a_draft(world: Wor
     (alice,) = await World(services).people("alice")
     due_ms = clock.now_ms() + HOUR_MS
     draft = await services.drafts.save(alice.id, Draft(0, (("text", "later"),), scheduled_ms=due_ms))
-    await services.restrictions.silence(alice.id, due_ms + HOUR_MS)
+    await services.accounts.restrict(alice.id, "silence", due_ms + HOUR_MS)
     clock.advance(HOUR_MS + 1)
     await services.drafts.publish_due()
     draft = await services.drafts.find(alice.id, draft.id)
@@ -222,12 +222,12 @@ async def test_an_import_of_a_silenced_account_waits_for_another_confirmation(wo
     alice, bob = await world.people("alice", "bob")
     transfer = await start_import(services, alice.id, b"bob\n", "following")
     await services.imports.confirm(alice.id, transfer.id)
-    await services.restrictions.silence(alice.id, services.clock.now_ms() + HOUR_MS)
+    await services.accounts.restrict(alice.id, "silence", services.clock.now_ms() + HOUR_MS)
     await perform_transfers(services)
     assert await services.repositories.follows.following_ids(alice.id) == []
     (waiting,) = await services.imports.all(alice.id)
     assert waiting.state == "ready"
-    await services.restrictions.silence(alice.id, 0)
+    await services.accounts.restrict(alice.id, "silence", 0)
     await services.imports.confirm(alice.id, transfer.id)
     await perform_transfers(services)
     assert await services.repositories.follows.following_ids(alice.id) == [bob.id]
