@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.domain import Author
-from socialsite.analytics.metrics import DELIVERY_LATENCY, ERRORS, REFUSALS
+from socialsite.analytics.metrics import ACCOUNTS_BY_REQUESTS, DELIVERY_LATENCY, ERRORS, REFUSALS
 from socialsite.analytics.stats import Latency
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.recipes.time_series import Point
+from socialsite.recipes.time_series import Point, RankedMetric
 from socialsite.tasks import run_together
 
 HOUR_MS = 3_600_000
@@ -45,7 +45,7 @@ async def read_activity(services: Services, span_ms: int) -> Activity:
         stats.totals_by_member(REFUSALS, [*services.rules], *span, now_ms=now_ms),
         stats.totals_by_member(ERRORS, ERROR_STATUSES, *span, now_ms=now_ms),
         run_together(*(stats.count_active_accounts(days, now_ms=now_ms) for days in (1, 7, 30))),
-        _busiest(services, *span, now_ms),
+        find_most_active(services, *span),
     )
     totals = [sum(point.count for point in bucket) for bucket in buckets]
     latency_points = [
@@ -59,8 +59,11 @@ def _latency(counts: Sequence[int]) -> Latency:
     return Latency(DELIVERY_LATENCY.quantile(counts, 0.5), DELIVERY_LATENCY.quantile(counts, 0.99))
 
 
-async def _busiest(services: Services, start_ms: int, end_ms: int, now_ms: int) -> list[tuple[Author, int]]:
-    """Return the accounts with the most requests, without deleted accounts."""
-    best = await services.statistics.stats.most_active(start_ms, end_ms, BUSIEST_ACCOUNTS_SHOWN, now_ms=now_ms)
+async def find_most_active(
+    services: Services, start_ms: int, now_ms: int, metric: RankedMetric = ACCOUNTS_BY_REQUESTS
+) -> list[tuple[Author, int]]:
+    """Return the accounts with the highest counts, without deleted accounts."""
+    limit = BUSIEST_ACCOUNTS_SHOWN
+    best = await services.statistics.stats.most_active(start_ms, now_ms, limit, now_ms=now_ms, metric=metric)
     authors = await services.accounts.find_authors([AccountId(id) for id, _ in best])
     return [(authors[AccountId(id)], count) for id, count in best if AccountId(id) in authors]

@@ -13,6 +13,7 @@ from accounts.domain import NO_ACCOUNT_ID
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.store import Key, Store, load_script
+from socialsite.store.replies import parse_hash
 
 AUDIT_LOG_MAX_ENTRIES = 200_000
 """Maximum number of entries, about 25 MB. At the rate limit of staff, one account fills the log in a week."""
@@ -95,19 +96,17 @@ class AuditLog:
                 "XREVRANGE", audit_log_key(), newest, since_ms, "COUNT", ENTRIES_PER_BATCH
             )
             for id, fields in rows:
-                entry = _parse_entry(id, fields)
-                values = {"by": str(entry.actor_id), "action": entry.action, "target": entry.target}
+                values = parse_hash(fields)
                 if facts.items() <= values.items():
-                    matches.append(entry)
+                    matches.append(_make_entry(id.decode(), values))
                     if len(matches) == limit:
-                        return matches, entry.id
+                        return matches, matches[-1].id
             if len(rows) < ENTRIES_PER_BATCH:
                 return matches, None
             newest = f"({rows[-1][0].decode()}"
         return matches, newest[1:]
 
 
-def _parse_entry(id: bytes, fields: list[bytes]) -> AuditLogEntry:
-    values = {n.decode(): v.decode() for n, v in zip(fields[::2], fields[1::2], strict=True)}
+def _make_entry(id: str, values: dict[str, str]) -> AuditLogEntry:
     by, detail = AccountId(int(values["by"])), values.get("detail", "")
-    return AuditLogEntry(id.decode(), by, values["action"], values["target"], values["request"], detail)
+    return AuditLogEntry(id, by, values["action"], values["target"], values["request"], detail)

@@ -6,19 +6,20 @@ last edge in the present partition.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from socialsite.container import Services
-from socialsite.ids import AccountId, ms_from_id
+from socialsite.ids import ms_from_id
 from socialsite.recipes.job import parse_payload
 from socialsite.recipes.job_queue import CONSUMER_GROUP
 from socialsite.store import Command, CommandRefused, Key, Store
 from socialsite.store.pair_partitions import PartitionLayout
 from timelines import keys
 from timelines.graph.edge_list import LAYOUT_VERSION_FACTOR
-from timelines.jobs import FanOutPhase, SyndicatePass, SyndicatePost, decode_job
+from timelines.jobs import SyndicatePass, SyndicatePost, decode_job
 
 JOBS_READ_MAX = 500
 """Maximum number of jobs that are read from the outbox, oldest first."""
@@ -26,22 +27,14 @@ FAN_OUTS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class FanOutPass:
-    """The next pass of a post's fan-out. `is_claimed` means that a worker is processing it."""
-
-    post_id: int
-    author_id: AccountId
-    phase: FanOutPhase
-    partition: int
-    at_ms: int
-    is_claimed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class FanOut:
-    """The progress of a fan-out. `done` of `total` followers have the post, or lists in the phase `lists`."""
+    """The progress of a fan-out. `done` of `total` followers have the post, or lists in the phase `lists`.
 
-    next_pass: FanOutPass
+    `is_claimed` means that a worker is processing the next pass.
+    """
+
+    next_pass: SyndicatePass
+    is_claimed: bool
     done: int
     total: int
 
@@ -58,13 +51,14 @@ async def read_fan_outs(services: Services) -> list[FanOut]:
     """Return the FAN_OUTS_SHOWN oldest fan-outs."""
     stored_passes = await _read_passes(services.store, services.outbox.stream_key)
     layout = services.store.partitioned_component("follows", services.config.follow_partitions).layout
-    passes = [_in_current_layout(layout, each) for each in stored_passes]
-    commands = [command for each in passes for command in _count_commands(each, layout)]
+    passes = [(_in_current_layout(layout, each), is_claimed) for each, is_claimed in stored_passes]
+    commands = [command for each, _is_claimed in passes for command in _count_commands(each, layout)]
     replies = iter(await services.store.gather(commands))
-    return [_build_fan_out(each, [next(replies) for _ in range(layout.count + 1)]) for each in passes]
+    return [_build_fan_out(*each, [next(replies) for _ in range(layout.count + 1)]) for each in passes]
 
 
-async def _read_passes(store: Store, stream: Key) -> list[FanOutPass]:
+async def _read_passes(store: Store, stream: Key) -> list[tuple[SyndicatePass, bool]]:
+    """Return the next pass of each fan-out, and whether a worker is processing it."""
     node = store.node(stream)
     rows = await node.execute("XRANGE", stream, "-", "+", "COUNT", JOBS_READ_MAX)
     try:
@@ -72,23 +66,21 @@ async def _read_passes(store: Store, stream: Key) -> list[FanOutPass]:
     except CommandRefused:  # no worker has run yet
         pending = []
     claimed_ids = {row[0] for row in pending}
-    jobs = (_parse_pass(parse_payload(fields), id in claimed_ids) for id, fields in rows)
-    return [each for each in jobs if each is not None][:FAN_OUTS_SHOWN]
+    jobs = ((_parse_pass(parse_payload(fields)), id in claimed_ids) for id, fields in rows)
+    return [(each, is_claimed) for each, is_claimed in jobs if each is not None][:FAN_OUTS_SHOWN]
 
 
-def _parse_pass(payload: bytes, is_claimed: bool) -> FanOutPass | None:
+def _parse_pass(payload: bytes) -> SyndicatePass | None:
     try:
         job = decode_job(payload)
     except msgspec.DecodeError:
         return None
     if isinstance(job, SyndicatePost):
-        return FanOutPass(job.post.id, job.post.author_id, "homes", 0, -1, is_claimed)
-    if isinstance(job, SyndicatePass):
-        return FanOutPass(job.post_id, job.author_id, job.phase, job.partition, job.at_ms, is_claimed)
-    return None
+        return SyndicatePass(job.post.id, job.post.author_id, "homes", 0, -1, 0)
+    return job if isinstance(job, SyndicatePass) else None
 
 
-def _in_current_layout(layout: PartitionLayout, each: FanOutPass) -> FanOutPass:
+def _in_current_layout(layout: PartitionLayout, each: SyndicatePass) -> SyndicatePass:
     """Return the pass with its partition in the present layout. A pass of an earlier layout starts again."""
     version, number = divmod(each.partition, LAYOUT_VERSION_FACTOR)
     if version == layout.version and number < layout.count:
@@ -96,7 +88,7 @@ def _in_current_layout(layout: PartitionLayout, each: FanOutPass) -> FanOutPass:
     return replace(each, partition=0, at_ms=-1)
 
 
-def _count_commands(each: FanOutPass, layout: PartitionLayout) -> list[Command]:
+def _count_commands(each: SyndicatePass, layout: PartitionLayout) -> list[Command]:
     """Return the commands that count the edges of each partition and the progress in the present partition."""
     side = keys.followers if each.phase == "homes" else keys.lists_with_account
     parts = [side(tag, each.author_id) for tag in layout.tags]
@@ -104,6 +96,6 @@ def _count_commands(each: FanOutPass, layout: PartitionLayout) -> list[Command]:
     return [*(("ZCARD", part) for part in parts), ("ZCOUNT", current, "-inf", each.at_ms)]
 
 
-def _build_fan_out(each: FanOutPass, counts: Sequence[int]) -> FanOut:
+def _build_fan_out(each: SyndicatePass, is_claimed: bool, counts: Sequence[int]) -> FanOut:
     *sizes, current = counts
-    return FanOut(each, sum(sizes[: each.partition]) + current, sum(sizes))
+    return FanOut(each, is_claimed, sum(sizes[: each.partition]) + current, sum(sizes))

@@ -6,7 +6,6 @@ the families that grow with posts, which are measured by sampled posts (memory_s
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from socialsite.admin.memory_sample import SAMPLE_SIZE, MemorySampler, count_unexplained_bytes
@@ -41,14 +40,8 @@ class MemorySnapshot:
 class MemoryMonitor:
     """Measures the memory. It keeps samples between two snapshots, so that the estimate becomes better."""
 
-    _monitor_by_store: ClassVar["WeakKeyDictionary[Store, MemoryMonitor]"] = WeakKeyDictionary()
-
     def __init__(self, sample_size: int = SAMPLE_SIZE) -> None:
         self._sampler, self._shared_key_sampler = MemorySampler(sample_size), SharedKeySampler()
-
-    @classmethod
-    def for_store(cls, store: Store) -> "MemoryMonitor":
-        return cls._monitor_by_store.setdefault(store, cls())
 
     async def take_snapshot(self, services: Services) -> MemorySnapshot:
         store, config, now_ms = services.store, services.config, services.clock.now_ms()
@@ -64,7 +57,10 @@ class MemoryMonitor:
         return MemorySnapshot(now_ms, report, forecast, is_sampled, unexplained_bytes)
 
 
+_monitors: "WeakKeyDictionary[Store, MemoryMonitor]" = WeakKeyDictionary()
+
+
 async def read_memory_snapshot(services: Services) -> MemorySnapshot:
     """Return a snapshot that is at most a minute old. All web processes share it through Django's cache."""
-    monitor = MemoryMonitor.for_store(services.store)
+    monitor = _monitors.setdefault(services.store, MemoryMonitor())
     return await get_or_compute("memory", MemorySnapshot, SNAPSHOT_TTL_S, lambda: monitor.take_snapshot(services))

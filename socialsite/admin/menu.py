@@ -1,7 +1,7 @@
 """The menu of /ops/: pages in groups, with the numbers of what waits for staff."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -75,29 +75,25 @@ async def read_queue_counts(services: Services) -> dict[str, int]:
     return {**counts, "/ops/applications/": waiting, "/ops/held/": held}
 
 
-def build_menu(account: Account, path: str, counts: Mapping[str, int]) -> list[dict[str, object]]:
+def build_menu(account: Account, path: str, counts: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the groups with the pages that the account may open. `path` is that of the page with the menu.
 
     A group of one page has its name.
     """
-    groups: list[dict[str, object]] = []
+    groups: list[dict[str, Any]] = []
     for label, pages in GROUPS:
-        if shown := [page for page in pages if has_right(account, page.right)]:
-            groups.append(
-                {
-                    "path": shown[0].path,
-                    "label": str(label if len(shown) > 1 else shown[0].label),
-                    "count": sum(counts.get(page.path, 0) for page in shown),
-                    "is_current": any(page.covers(path) for page in shown),
-                    "pages": [
-                        {
-                            "path": page.path,
-                            "label": str(page.label),
-                            "count": counts.get(page.path, 0),
-                            "is_current": page.covers(path),
-                        }
-                        for page in shown
-                    ],
-                }
-            )
+        rows: list[dict[str, Any]] = [
+            {
+                "path": page.path,
+                "label": str(page.label),
+                "count": counts.get(page.path, 0),
+                "is_current": page.covers(path),
+            }
+            for page in pages
+            if has_right(account, page.right)
+        ]
+        if rows:
+            group = {"label": str(label), "pages": rows} if len(rows) > 1 else {"pages": rows}
+            total, is_current = sum(row["count"] for row in rows), any(row["is_current"] for row in rows)
+            groups.append({**rows[0], "count": total, "is_current": is_current, **group})
     return groups

@@ -1,6 +1,6 @@
 """Requests to the staff site: access, the actor for the audit log, the container, cursors of pages."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import wraps
 from typing import Any, Concatenate
 from urllib.parse import urlencode
@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
 from accounts.accounts.staff import StaffService
 from accounts.factors.service import FactorService
@@ -24,6 +24,8 @@ from socialsite.web.requests import (
     AsyncView,
     P,
     SiteRequest,
+    counted,
+    dispatch_by_method,
     require_viewer,
     require_viewer_id,
     wants_json,
@@ -40,16 +42,21 @@ START_PATHS: Mapping[Right, str] = {
 }
 """The first page of staff, by the right that it needs. The order is that of preference."""
 
+AnyView = Callable[..., Awaitable[HttpResponseBase]]
 StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 
 
-def staff_urls(right: Right, *patterns: URLPattern) -> Sequence[URLPattern]:
-    """Let the URLs answer 404 to accounts that are not staff, and 403 to staff without the right.
+def staff_urls(right: Right, *rows: tuple[str, str, AnyView | None, AnyView | None]) -> list[URLPattern]:
+    """Return the URLs of rows of route, name, view of GET and view of POST, which counts for a rate limit.
 
-    With STAFF_SECOND_FACTOR the account also needs a second factor. Without one the page redirects to its set-up.
+    They answer 404 to accounts that are not staff, and 403 to staff without the right. With STAFF_SECOND_FACTOR the
+    account also needs a second factor. Without one the page redirects to its set-up.
     """
-    for pattern in patterns:
-        pattern.callback = _require_right(right, pattern.callback)
+    patterns = []
+    for route, name, show, act in rows:
+        views = {"GET": show, "POST": act and counted("staff", act)}
+        dispatch = dispatch_by_method(**{method: view for method, view in views.items() if view})
+        patterns.append(path(route, _require_right(right, dispatch), name=name))
     return patterns
 
 

@@ -4,6 +4,7 @@ A decision is written to the audit log, then stored with the state "not complete
 told, and the state becomes "complete". Each step may be repeated, so a worker completes what a crash interrupted.
 """
 
+import contextlib
 from collections.abc import Collection
 from typing import Final
 
@@ -233,7 +234,8 @@ class SanctionService:
             return replace(sanction, done_ms=now_ms)
         if sanction.kind == "delete_posts":
             for post in sanction.posts:
-                await self._delete_post(account_id, post.id)
+                with contextlib.suppress(PostNotFound):  # the author deleted it
+                    await services.publishing.delete(account_id=account_id, post_id=post.id)
         await self.settle(sanction.account_id, sanction.kind, sanction.posts)
         if sanction.is_told:
             await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
@@ -253,12 +255,6 @@ class SanctionService:
             lambda each: each if each.undone_ms else replace(each, undone_ms=now_ms, done_ms=each.done_ms or now_ms),
             is_news=True,
         )
-
-    async def _delete_post(self, account_id: AccountId, post_id: PostId) -> None:
-        try:
-            await self._services.publishing.delete(account_id=account_id, post_id=post_id)
-        except PostNotFound:
-            return  # the author deleted it
 
     async def settle(self, account_id: AccountId, kind: SanctionKind, posts: Collection[SanctionedPost] = ()) -> None:
         """Make the account as its sanctions in force of the kind say, also if they change at the same time."""
@@ -296,12 +292,10 @@ class SanctionService:
         for post in posts:
             warning = next((each.warning for each in in_force if post.id in each.post_ids), None)
             is_folded, now_ms = warning is not None, self._services.clock.now_ms()
-            try:
+            with contextlib.suppress(PostNotFound):  # the author deleted it
                 await self._services.edits.set_fold(
                     post.id, is_folded=is_folded, warning=post.warning if warning is None else warning, now_ms=now_ms
                 )
-            except PostNotFound:
-                continue  # the author deleted it
 
     async def _tell(self, sanction: Sanction, kind: MailKind, text: str, at_ms: int) -> None:
         """Send a mail, if the account has an address. A repetition sends no second mail.

@@ -6,7 +6,6 @@ import itertools
 import sys
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +38,8 @@ class ImportCommand(SiteCommand):
         self.options = options
         try:
             self.size = options["file"].stat().st_size
-            with self._open_report() as report:
+            path: Path | None = options["report"]
+            with path.open("w", encoding="utf-8") if path else contextlib.nullcontext() as report:
                 tally = Tally(on_refused=self._refused_line_reporter(report))
                 asyncio.run(self._import(tally))
         except StoreError as error:
@@ -65,15 +65,6 @@ class ImportCommand(SiteCommand):
                 task = progress.add_task(path.name, total=self.size)
                 file = LineFile(path, on_bytes=lambda at: progress.update(task, completed=at))
                 await self.run_import(services, file, tally)
-
-    @contextlib.contextmanager
-    def _open_report(self) -> Iterator[IO[str] | None]:
-        path: Path | None = self.options["report"]
-        if path is None:
-            yield None
-            return
-        with path.open("w", encoding="utf-8") as report:
-            yield report
 
     def _refused_line_reporter(self, report: IO[str] | None) -> Any:
         numbers = itertools.count(1)

@@ -11,10 +11,7 @@ from django.utils.translation import ngettext
 from accounts.domain import Author
 from socialsite.admin.dashboard import Dashboard, DiskUse
 from socialsite.admin.fanouts import FanOut
-from socialsite.admin.labels import (
-    JsonObject,
-    TemplateContext,
-)
+from socialsite.admin.labels import JsonObject, TemplateContext
 from socialsite.admin.memory import MemorySnapshot
 from socialsite.admin.presenters.activity import activity_json, activity_page
 from socialsite.admin.servers import newest_slow_calls
@@ -63,10 +60,7 @@ def disk_page(disk: DiskUse) -> TemplateContext:
 
 def disk_json(disk: DiskUse) -> JsonObject:
     counted_bytes, use = disk
-    return {
-        "counted_bytes": counted_bytes,
-        "folder": asdict(use) if use else None,
-    }
+    return {"counted_bytes": counted_bytes, "folder": use}
 
 
 def dashboard_json(found: Dashboard) -> JsonObject:
@@ -75,12 +69,12 @@ def dashboard_json(found: Dashboard) -> JsonObject:
         "alerts": alert_rows(found.board) if found.board else None,
         "at": format_iso_time(found.at_ms),
         "activity": activity_json(found.activity) if found.activity else None,
-        "processes": asdict(found.processes) if found.processes else None,
-        "outbox": asdict(depths[OUTBOX]) if depths else None,
-        "queues": {name: asdict(depth) for name, depth in depths.items()} if depths else None,
+        "processes": found.processes,
+        "outbox": depths[OUTBOX] if depths else None,
+        "queues": depths or None,
         "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_json(each, found.authors)),
         "nodes": _map_rows(nodes, lambda node: {k: v for k, v in asdict(node).items() if k != "slow"}),
-        "slow": _map_rows(newest_slow_calls(nodes) if nodes is not None else None, asdict),
+        "slow": None if nodes is None else newest_slow_calls(nodes),
         "memory": memory_json(found.memory) if found.memory else None,
         "drift": found.repair_counts,
         "disk": disk_json(found.disk) if found.disk else None,
@@ -95,7 +89,7 @@ def fan_out_json(each: FanOut, authors: Mapping[AccountId, Author]) -> JsonObjec
     run = each.next_pass
     author = authors.get(run.author_id)
     return select_fields(each, "done total published_at") | select_fields(
-        run, "phase partition", post=str(run.post_id), author=author and author.handle, taken=run.is_claimed
+        run, "phase partition", post=str(run.post_id), author=author and author.handle, taken=each.is_claimed
     )
 
 
@@ -131,11 +125,11 @@ def describe_forecast(snapshot: MemorySnapshot) -> str:
 
 
 def memory_json(snapshot: MemorySnapshot) -> JsonObject:
-    families = {name: {"keys": family.keys, "bytes": family.bytes} for name, family in snapshot.report.families.items()}
+    families = snapshot.report.families.items()
     return {
         "at": format_iso_time(snapshot.at_ms),
         "sampled": snapshot.is_sampled,
         "unseen": snapshot.unexplained_bytes,
-        "families": families,
-        "forecast": asdict(snapshot.forecast),
+        "families": {name: {"keys": family.keys, "bytes": family.bytes} for name, family in families},
+        "forecast": snapshot.forecast,
     }

@@ -3,7 +3,7 @@
 Read the reason of a dead letter, correct the cause, then retry the job. A retry is safe, because jobs are idempotent.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -21,13 +21,18 @@ JOB_DESCRIPTIONS = {
     "media": "picture of account {account}", "mail": "mail to account {account}", "push": "push to account {account}",
     "previews": "link preview", "archives": "archive of account {account}",
 }  # fmt: skip
+Apply = Callable[[JobQueue, str], Awaitable[bool]]
+ACTIONS: Mapping[str, tuple[Apply, str]] = {
+    "retry": (JobQueue.retry_dead_letter, "retried"),
+    "drop": (JobQueue.delete_dead_letter, "dropped"),
+}
 
 
 class Command(OperatorCommand):
     help = "List, retry or delete jobs that failed too often."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("action", nargs="?", choices=("list", "retry", "drop"), default="list")
+        parser.add_argument("action", nargs="?", choices=("list", *ACTIONS), default="list")
         parser.add_argument("ids", nargs="*", metavar="ID", help="as `list` shows them")
         parser.add_argument("--all", action="store_true", help="every dead letter")
         parser.add_argument(
@@ -49,10 +54,8 @@ class Command(OperatorCommand):
         queues = [each.queue for name, each in services.background_queues.items() if options["queue"] in (None, name)]
         if options["action"] == "list":
             await self._list(queues, options["limit"])
-        elif options["action"] == "retry":
-            await self._apply_to_each(queues, options, JobQueue.retry_dead_letter, "retried")
         else:
-            await self._apply_to_each(queues, options, JobQueue.delete_dead_letter, "dropped")
+            await self._apply_to_each(queues, options, *ACTIONS[options["action"]])
 
     async def _list(self, queues: Sequence[JobQueue], limit: int) -> None:
         count = 0
@@ -66,30 +69,19 @@ class Command(OperatorCommand):
         self.print_line(f"{count} dead letters.")
 
     async def _apply_to_each(
-        self,
-        queues: Sequence[JobQueue],
-        options: dict[str, Any],
-        apply: Callable[[JobQueue, str], Awaitable[bool]],
-        participle: str,
+        self, queues: Sequence[JobQueue], options: dict[str, Any], apply: Apply, participle: str
     ) -> None:
+        """Apply to each dead letter in the first queue that has it."""
         ids = options["ids"] or [details.letter.id async for details in iterate_dead_letters(queues)]
         if options["dry_run"]:
             self.print_line(f"{len(ids)} dead letters would be {participle}.")
             return
-        absent = [id for id in ids if not await _apply_to_first(queues, apply, id)]
+        absent = ids
+        for queue in queues:
+            absent = [id for id in absent if not await apply(queue, id)]
         self.print_line(f"{len(ids) - len(absent)} dead letters {participle}.")
         if absent and options["ids"]:
             raise CommandError(f"There is no dead letter {', '.join(absent)}.")
-
-
-async def _apply_to_first(
-    queues: Sequence[JobQueue], apply: Callable[[JobQueue, str], Awaitable[bool]], id: str
-) -> bool:
-    """Apply to the first queue that has the dead letter. Return False if no queue has it."""
-    for queue in queues:
-        if await apply(queue, id):
-            return True
-    return False
 
 
 async def iterate_dead_letters(queues: Sequence[JobQueue]) -> AsyncIterator[DeadLetterDetails]:

@@ -2,13 +2,10 @@
 
 from typing import Any
 
-from socialsite.admin.audit_log import Actor, AuditLog
+from socialsite.admin.audit_log import OPERATOR, AuditLog
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.management.account_command import AccountCommand, get_existing_account
-
-OPERATOR = Actor(0, "manage.py")
-"""The actor of commands in the audit log. No account has the id 0."""
 
 
 class Command(AccountCommand):

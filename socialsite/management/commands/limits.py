@@ -7,23 +7,19 @@ counted by id, log-ins also by the handle that the client sent, and hits of IPv6
 import ipaddress
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.accounts.validation import InvalidHandle, normalize_handle
+from socialsite.admin.activity import find_most_active
 from socialsite.container import Services
-from socialsite.ids import AccountId
 from socialsite.limits import ACCOUNTS_PER_ADDRESS, NETWORKS_PER_HANDLE
 from socialsite.management.base import OperatorCommand
-from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, Rule, WindowStats
-
-MAX_ACTIVE_ACCOUNTS = 10
+from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, Rule
 
 
-@dataclass(frozen=True, slots=True)
-class LimitTarget:
+class LimitTarget(NamedTuple):
     """A limited account, handle or address: its name for the operator and the rules that apply to it."""
 
     name: str
@@ -92,24 +88,20 @@ def address_rule(rule: Rule) -> Rule:
 
 
 async def read_usage(services: Services, targets: Sequence[LimitTarget]) -> list[dict[str, Any]]:
+    """Return the rows of the output. `used` is the weighted count that is compared with the limit."""
     now_ms = services.clock.server_ms()
     return [
-        usage_row(target.name, stats)
+        {
+            "subject": target.name,
+            "rule": stats.rule,
+            "limit": stats.limit,
+            "this_minute": stats.current,
+            "minute_before": stats.previous,
+            "used": stats.used_milli / 1000,
+        }
         for target in targets
         for stats in await services.limits.read_stats(target.identifier, target.rules, now_ms)
     ]
-
-
-def usage_row(name: str, stats: WindowStats) -> dict[str, Any]:
-    """Return a row of the output. `used` is the weighted count that is compared with the limit."""
-    return {
-        "subject": name,
-        "rule": stats.rule,
-        "limit": stats.limit,
-        "this_minute": stats.current,
-        "minute_before": stats.previous,
-        "used": stats.used_milli / 1000,
-    }
 
 
 async def reset_limits(
@@ -132,14 +124,12 @@ async def read_overview(services: Services, minutes: int) -> dict[str, Any]:
     """Return the configured rules and the accounts with the most requests in the last minutes."""
     if not 1 <= minutes <= 120:
         raise CommandError("--minutes takes 1 to 120.")
-    now_ms, figures = services.clock.now_ms(), services.statistics.stats
-    best = await figures.most_active(now_ms - (minutes - 1) * MINUTE_MS, now_ms, MAX_ACTIVE_ACCOUNTS, now_ms=now_ms)
-    authors = await services.accounts.find_authors([AccountId(id) for id, _ in best])
-    named = [(authors[AccountId(id)].handle, count) for id, count in best if AccountId(id) in authors]
+    now_ms = services.clock.now_ms()
+    busiest = await find_most_active(services, now_ms - (minutes - 1) * MINUTE_MS, now_ms)
     return {
         "rules": {rule.name: rule.limit for rule in services.rules.values()},
         "minutes": minutes,
-        "most_active": [{"account": handle, "requests": count} for handle, count in named],
+        "most_active": [{"account": author.handle, "requests": count} for author, count in busiest],
     }
 
 

@@ -9,8 +9,14 @@ from socialsite.batches import batches
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.management.base import OperatorCommand
+from timelines.fanout.rebuilding import RebuildService
 
 ACCOUNTS_PER_STEP = 100  # of the progress bar
+DRY_RUNS = {
+    "all": "Would rebuild what is cached of {} accounts, the public timeline, all tags and the search index.",
+    "tags": "Would put the posts of {} accounts back under their tags.",
+    "search": "Would put the names and posts of {} accounts back into the search index.",
+}
 RebuildAccounts = Callable[[Sequence[AccountId]], Awaitable[int]]
 
 
@@ -40,31 +46,25 @@ class Command(OperatorCommand):
             return
         last_id = await services.repositories.accounts.last_id()
         ids = [AccountId(number) for number in range(1, last_id + 1)]
-        rebuild = (
-            self._rebuild_all if options["all"] else self._rebuild_tags if options["tags"] else self._rebuild_search
-        )
-        self.print_line(await rebuild(services, ids, dry_run=options["dry_run"]))
+        choice = next(name for name in DRY_RUNS if options[name])
+        if options["dry_run"]:
+            self.print_line(DRY_RUNS[choice].format(len(ids)))
+            return
+        rebuild = {"all": self._rebuild_all, "tags": self._rebuild_tags, "search": self._rebuild_search}[choice]
+        self.print_line(await rebuild(services.rebuilds, ids))
 
-    async def _rebuild_all(self, services: Services, ids: Sequence[AccountId], *, dry_run: bool) -> str:
-        if dry_run:
-            what = f"what is cached of {len(ids)} accounts, the public timeline, all tags and the search index"
-            return f"Would rebuild {what}."
-        timelines = await self._rebuild_each(ids, services.rebuilds.rebuild_cached, "Timelines")
-        entries = await services.rebuilds.rebuild_public(ids)
-        tags = await self._rebuild_tags(services, ids, dry_run=False)
-        search = await self._rebuild_search(services, ids, dry_run=False)
-        return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {tags} {search}"
+    async def _rebuild_all(self, rebuilds: RebuildService, ids: Sequence[AccountId]) -> str:
+        timelines = await self._rebuild_each(ids, rebuilds.rebuild_cached, "Timelines")
+        entries = await rebuilds.rebuild_public(ids)
+        others = f"{await self._rebuild_tags(rebuilds, ids)} {await self._rebuild_search(rebuilds, ids)}"
+        return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {others}"
 
-    async def _rebuild_tags(self, services: Services, ids: Sequence[AccountId], *, dry_run: bool) -> str:
-        if dry_run:
-            return f"Would put the posts of {len(ids)} accounts back under their tags."
-        entries = await self._rebuild_each(ids, services.rebuilds.rebuild_tags, "Tags")
+    async def _rebuild_tags(self, rebuilds: RebuildService, ids: Sequence[AccountId]) -> str:
+        entries = await self._rebuild_each(ids, rebuilds.rebuild_tags, "Tags")
         return f"Put {entries} entries back under their tags."
 
-    async def _rebuild_search(self, services: Services, ids: Sequence[AccountId], *, dry_run: bool) -> str:
-        if dry_run:
-            return f"Would put the names and posts of {len(ids)} accounts back into the search index."
-        posts = await self._rebuild_each(ids, services.rebuilds.rebuild_search, "Search")
+    async def _rebuild_search(self, rebuilds: RebuildService, ids: Sequence[AccountId]) -> str:
+        posts = await self._rebuild_each(ids, rebuilds.rebuild_search, "Search")
         return f"Put {posts} posts of {len(ids)} accounts back into the search index."
 
     async def _rebuild_each(self, ids: Sequence[AccountId], rebuild: RebuildAccounts, description: str) -> int:

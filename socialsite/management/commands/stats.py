@@ -4,19 +4,17 @@ Counts are at most a second old. `build_report` builds the JSON. Its times are i
 """
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from socialsite.admin.activity import ERROR_STATUSES, HOUR_MS
-from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS, ACCOUNTS_BY_REQUESTS, ERRORS, REFUSALS
+from socialsite.admin.activity import HOUR_MS, find_most_active, read_activity
+from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS
 from socialsite.container import Services
-from socialsite.ids import AccountId
 from socialsite.management.base import OperatorCommand
-from socialsite.recipes.time_series import RankedMetric
 
 MAX_HOURS = 24 * 730
-ACCOUNTS_SHOWN = 10  # accounts
 
 
 class Command(OperatorCommand):
@@ -42,39 +40,22 @@ async def build_report(services: Services, hours: int) -> dict[str, Any]:
     """Return sums, points and latencies of the last hours, active accounts, and the sizes of outbox and buffers."""
     stats, now_ms = services.statistics.stats, services.clock.now_ms()
     start_ms = now_ms - hours * HOUR_MS
-    latency = await stats.latency(start_ms, now_ms, now_ms=now_ms)
-    depth = await services.outbox.read_depth()
-    trends = await stats.trends(start_ms, now_ms, now_ms=now_ms)
+    activity = await read_activity(services, hours * HOUR_MS)
+    posters = await find_most_active(services, start_ms, now_ms, ACCOUNTS_BY_POSTS)
     return {
         "at": now_ms,
         "hours": hours,
         "totals": await stats.site_totals(start_ms, now_ms, now_ms=now_ms),
-        "latency": {"p50_ms": latency.p50_ms, "p99_ms": latency.p99_ms},
-        "refusals": await stats.totals_by_member(REFUSALS, [*services.rules], start_ms, now_ms, now_ms=now_ms),
-        "errors": await stats.totals_by_member(ERRORS, ERROR_STATUSES, start_ms, now_ms, now_ms=now_ms),
-        "active_accounts": {
-            name: await stats.count_active_accounts(days, now_ms=now_ms)
-            for name, days in (("day", 1), ("week", 7), ("month", 30))
-        },
-        "most_active": await _most_active(services, ACCOUNTS_BY_REQUESTS, start_ms, now_ms),
-        "posters": await _most_active(services, ACCOUNTS_BY_POSTS, start_ms, now_ms),
-        "outbox": {
-            "waiting": depth.waiting, "pending": depth.pending, "dead": depth.dead,
-            "oldest_ms": depth.oldest_ms,
-        },
+        "latency": asdict(await stats.latency(start_ms, now_ms, now_ms=now_ms)),
+        "refusals": activity.refusals,
+        "errors": activity.errors,
+        "active_accounts": dict(zip(("day", "week", "month"), activity.active, strict=True)),
+        "most_active": [{"account": author.handle, "count": count} for author, count in activity.busiest],
+        "posters": [{"account": author.handle, "count": count} for author, count in posters],
+        "outbox": asdict(await services.outbox.read_depth()),
         "buffers": await services.statistics.buffers.count_waiting(),
-        "points": {name: [[p.at_ms, p.count] for p in points] for name, points in trends.items()},
-    }  # fmt: skip
-
-
-async def _most_active(services: Services, metric: RankedMetric, start_ms: int, now_ms: int) -> list[dict[str, Any]]:
-    """Return the most active accounts, without deleted accounts."""
-    stats = services.statistics.stats
-    best = await stats.most_active(start_ms, now_ms, ACCOUNTS_SHOWN, now_ms=now_ms, metric=metric)
-    authors = await services.accounts.find_authors([AccountId(id) for id, _ in best]) if best else {}
-    return [
-        {"account": authors[AccountId(id)].handle, "count": count} for id, count in best if AccountId(id) in authors
-    ]
+        "points": {name: [[p.at_ms, p.count] for p in points] for name, points in activity.trends.items()},
+    }
 
 
 def format_text(report: dict[str, Any]) -> list[str]:

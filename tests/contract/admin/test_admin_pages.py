@@ -135,9 +135,9 @@ async def test_progress_counts_earlier_partitions_and_the_current_partition_up_t
     begun, ended = await read_fan_outs(services)
     assert (begun.done, begun.total, begun.share) == (0, 30, 0)
     assert (ended.done, ended.total, ended.share) == (30, 30, 1)
-    assert not begun.next_pass.is_claimed
+    assert not begun.is_claimed
     await services.outbox.fetch("abad1dea", 1, 10)
-    assert [each.next_pass.is_claimed for each in await read_fan_outs(services)] == [True, False]
+    assert [each.is_claimed for each in await read_fan_outs(services)] == [True, False]
 
 
 async def test_a_pass_of_an_earlier_partition_layout_starts_again(services: Services, world: World) -> None:
