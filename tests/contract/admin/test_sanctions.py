@@ -105,7 +105,7 @@ async def test_only_a_suspended_account_can_be_deleted_and_its_sanctions_are_del
     await sanctions.apply(sam, bob.id, "delete", "Deleted.")
     assert (await services.accounts.get(bob.id)).state == "deleted"
     assert await services.repositories.sanctions.list_all(bob.id) == []
-    assert await services.repositories.sanctions.find_due(1 << 53, 10) == []
+    assert await services.repositories.sanctions.due.list_oldest(10) == []
     with pytest.raises(AccountNotFound):
         await sanctions.apply(sam, bob.id, "note", "Too late.")
 
