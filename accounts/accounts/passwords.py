@@ -104,9 +104,5 @@ async def _run_in_pool(work: Callable[[], T], *, is_known: bool) -> T:
             future.set_exception(error)
 
     _waiting.put((not is_known, next(_sequence), run))
-    _hashing_pool.submit(_run_next)
+    _hashing_pool.submit(lambda: _waiting.get_nowait()[2]())
     return await asyncio.wrap_future(future)
-
-
-def _run_next() -> None:
-    _waiting.get_nowait()[2]()

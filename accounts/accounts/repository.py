@@ -6,7 +6,7 @@ authors are cached by their stored bytes, so a cached value is never outdated.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final, cast, get_args
 
 from accounts import keys
 from accounts.domain import (
@@ -15,8 +15,6 @@ from accounts.domain import (
     LIMITED,
     MARKS_PICTURES,
     NO_ACCOUNT_ID,
-    SUSPENDED,
-    WAITING,
     AccountState,
     Author,
     Preferences,
@@ -57,9 +55,7 @@ RESTRICTIONS: Final[Mapping[Restriction, tuple[str, int]]] = {
     "silence": ("silenced_until_ms", 0),
 }  # fmt: skip
 """Restriction -> its field and its bit, or 0 if the field is a number."""
-STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
-    b"active": ACTIVE, b"suspended": SUSPENDED, b"deleted": DELETED, b"waiting": WAITING,
-}  # fmt: skip
+STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {state.encode(): state for state in get_args(AccountState)}
 
 
 class AccountRepository:

@@ -72,20 +72,16 @@ _STYLED_LETTERS = regex.compile(r"[[\p{L}&&[\u2100-\u2138]]\uff01-\uffdc\U0001d4
 _FORBIDDEN_IN_LINK = regex.compile(r"[\s\p{C}\p{Z}<>\"'\\`{}|^]")
 
 
-class InvalidHandle(ValueError):
-    """The text is not a handle in any spelling. `code` is "empty", "too_long" or "characters"."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(f"not a handle: {code}")
-        self.code = code
-
-
 class InvalidText(ValueError):
     """The text of a profile breaks a rule. `code` is "empty", "too_long", "characters" or "link"."""
 
     def __init__(self, code: str) -> None:
         super().__init__(f"text refused: {code}")
         self.code = code
+
+
+class InvalidHandle(InvalidText):
+    """The text is not a handle in any spelling. `code` is "empty", "too_long" or "characters"."""
 
 
 def validate_handle(raw: str, *, allow_reserved: bool = False) -> str:

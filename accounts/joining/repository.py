@@ -1,7 +1,7 @@
 """Stores invitations by the account that invites, and the queue of applications."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from accounts import keys
@@ -92,10 +92,12 @@ class JoiningRepository:
         replies = await self._accounts.gather(commands)
         return dict(zip(account_ids, map(_parse_application, replies), strict=True))
 
-    async def decide(self, account_id: AccountId, fields: Mapping[str, str]) -> int:
-        """Store a decision. Returns 0, the id of the account that decided before, or -1 if none is possible."""
-        arguments = [fields[name] for name in ("decided_by", "decided_ms", "state", "refusal", "delete_ms")]
-        return int(await self._accounts.write_script(DECIDE_SCRIPT, [keys.account(account_id)], arguments))
+    async def decide(self, account_id: AccountId, decision: Sequence[str | int]) -> int:
+        """Store a decision, which has the arguments of decide_application.lua.
+
+        Returns 0, the id of the account that decided before, or -1 if none is possible.
+        """
+        return int(await self._accounts.write_script(DECIDE_SCRIPT, [keys.account(account_id)], decision))
 
     # Networks
 
@@ -113,15 +115,8 @@ class JoiningRepository:
 
 def _parse_application(reply: Reply) -> Application:
     reason, network, decided_by, refusal, inviter, invitation, decided_ms = ((value or b"").decode() for value in reply)
-    return Application(
-        reason,
-        network,
-        AccountId(int(decided_by or 0)),
-        refusal,
-        AccountId(int(inviter or 0)),
-        invitation,
-        int(decided_ms or 0),
-    )
+    decider_id, inviter_id = AccountId(int(decided_by or 0)), AccountId(int(inviter or 0))
+    return Application(reason, network, decider_id, refusal, inviter_id, invitation, int(decided_ms or 0))
 
 
 def _digest(network: str) -> str:

@@ -147,9 +147,9 @@ class JoiningService:
             return {"inviter": str(invitation.inviter_id), "invitation": invitation.secret}
         if self.site.settings.joining != "approval":
             return {}
-        facts = {"reason": check_reason(reason), "network": network}
+        reason = check_text(reason, "reason", REASON_MIN_LENGTH, REASON_MAX_LENGTH)
         await self._enqueue(handle, network, now_ms)
-        return facts
+        return {"reason": reason, "network": network}
 
     # Applications
 
@@ -239,11 +239,7 @@ class JoiningService:
         self, account_id: AccountId, decider_id: AccountId, state: str, refusal: str, delete_ms: int
     ) -> None:
         account = await self.accounts.get(account_id)
-        fields = {
-            "decided_by": str(decider_id), "decided_ms": str(self.clock.now_ms()), "state": state,
-            "refusal": refusal, "delete_ms": str(delete_ms),
-        }  # fmt: skip
-        earlier = await self.joining.decide(account_id, fields)
+        earlier = await self.joining.decide(account_id, [decider_id, self.clock.now_ms(), state, refusal, delete_ms])
         if earlier < 0:
             raise AccountNotFound
         if earlier:
@@ -345,11 +341,6 @@ class JoiningService:
             return structs.replace(row, handles=tuple(each for each in row.handles if each != handle))
 
         await self.joining.change_invitation(code, remove_handle)
-
-
-def check_reason(text: str) -> str:
-    """Return the stored form of the reason of an application. Raises FieldErrors."""
-    return check_text(text, "reason", REASON_MIN_LENGTH, REASON_MAX_LENGTH)
 
 
 def check_text(text: str, field: str, shortest: int, longest: int) -> str:

@@ -5,7 +5,6 @@ a partition in order of time. So the progress is the size of the earlier partiti
 last edge in the present partition.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -54,7 +53,11 @@ async def read_fan_outs(services: Services) -> list[FanOut]:
     passes = [(_in_current_layout(layout, each), is_claimed) for each, is_claimed in stored_passes]
     commands = [command for each, _is_claimed in passes for command in _count_commands(each, layout)]
     replies = iter(await services.store.gather(commands))
-    return [_build_fan_out(*each, [next(replies) for _ in range(layout.count + 1)]) for each in passes]
+    fan_outs = []
+    for each, is_claimed in passes:
+        *sizes, current = (next(replies) for _ in range(layout.count + 1))
+        fan_outs.append(FanOut(each, is_claimed, sum(sizes[: each.partition]) + current, sum(sizes)))
+    return fan_outs
 
 
 async def _read_passes(store: Store, stream: Key) -> list[tuple[SyndicatePass, bool]]:
@@ -94,8 +97,3 @@ def _count_commands(each: SyndicatePass, layout: PartitionLayout) -> list[Comman
     parts = [side(tag, each.author_id) for tag in layout.tags]
     current = parts[each.partition]
     return [*(("ZCARD", part) for part in parts), ("ZCOUNT", current, "-inf", each.at_ms)]
-
-
-def _build_fan_out(each: SyndicatePass, is_claimed: bool, counts: Sequence[int]) -> FanOut:
-    *sizes, current = counts
-    return FanOut(each, is_claimed, sum(sizes[: each.partition]) + current, sum(sizes))

@@ -27,40 +27,32 @@ class Page(NamedTuple):
         return path == self.path or (self.path != OPS_PATH and path.startswith((self.path, *self.others)))
 
 
-GROUPS: Final[tuple[tuple[Promise, tuple[Page, ...]], ...]] = (
+GROUPS: Final[tuple[tuple[Promise, *tuple[Page, ...]], ...]] = (
     (
         _("Reports"),
-        (
-            Page("/ops/reports/", _("Reports"), "reports"),
-            Page("/ops/appeals/", _("Appeals"), "sanctions"),
-            Page("/ops/held/", _("Held posts"), "accounts"),
-        ),
+        Page("/ops/reports/", _("Reports"), "reports"),
+        Page("/ops/appeals/", _("Appeals"), "sanctions"),
+        Page("/ops/held/", _("Held posts"), "accounts"),
     ),
     (
         _("People"),
-        (
-            Page("/ops/accounts/", _("Accounts"), "accounts", ("/ops/invitations/",)),
-            Page("/ops/applications/", _("Applications"), "accounts"),
-            Page("/ops/staff/", _("Staff"), "roles"),
-        ),
+        Page("/ops/accounts/", _("Accounts"), "accounts", ("/ops/invitations/",)),
+        Page("/ops/applications/", _("Applications"), "accounts"),
+        Page("/ops/staff/", _("Staff"), "roles"),
     ),
     (
         _("Your site"),
-        (
-            Page("/ops/site/", _("Your site"), "site"),
-            Page("/ops/announcements/", _("Announcements"), "site"),
-            Page("/ops/trends/", _("Trends"), "site"),
-        ),
+        Page("/ops/site/", _("Your site"), "site"),
+        Page("/ops/announcements/", _("Announcements"), "site"),
+        Page("/ops/trends/", _("Trends"), "site"),
     ),
     (
         _("Operations"),
-        (
-            Page(OPS_PATH, _("Now"), "operations"),
-            Page("/ops/statistics/", _("Statistics"), "operations"),
-            Page("/ops/alerts/", _("Alerts"), "operations"),
-            Page("/ops/deadletters/", _("Failed jobs"), "operations"),
-            Page("/ops/trail/", _("Audit trail"), "audit_log"),
-        ),
+        Page(OPS_PATH, _("Now"), "operations"),
+        Page("/ops/statistics/", _("Statistics"), "operations"),
+        Page("/ops/alerts/", _("Alerts"), "operations"),
+        Page("/ops/deadletters/", _("Failed jobs"), "operations"),
+        Page("/ops/trail/", _("Audit trail"), "audit_log"),
     ),
 )
 
@@ -81,7 +73,7 @@ def build_menu(account: Account, path: str, counts: Mapping[str, int]) -> list[d
     A group of one page has its name.
     """
     groups: list[dict[str, Any]] = []
-    for label, pages in GROUPS:
+    for label, *pages in GROUPS:
         rows: list[dict[str, Any]] = [
             {
                 "path": page.path,

@@ -35,17 +35,6 @@ PASSWORD_BYTES = 15
 
 
 @dataclass(frozen=True, slots=True)
-class AccountSearchPage:
-    """The accounts that match, newest first after an exact match.
-
-    `next_cursor` continues the search. It is None if the oldest account was read.
-    """
-
-    authors: list[Author]
-    next_cursor: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class AccountOverview:
     """The data about an account that staff sees, in any state."""
 
@@ -83,8 +72,12 @@ class Moderation:
         self._accounts = services.accounts
         self._audit_log = AuditLog(services.store)
 
-    async def search(self, text: str, before: int | None, limit: int) -> AccountSearchPage:
-        """Search by a handle or its prefix. A page scans ACCOUNTS_SCANNED_MAX accounts, since no index has handles."""
+    async def search(self, text: str, before: int | None, limit: int) -> tuple[list[Author], int | None]:
+        """Search by a handle or its prefix. A page scans ACCOUNTS_SCANNED_MAX accounts, since no index has handles.
+
+        Returns the accounts, newest first after an exact match, and the cursor that continues the search. It is None
+        if the oldest account was read.
+        """
         prefix = text.strip().removeprefix("@").lower()
         matches: list[Author] = []
         exact = await self._accounts.find_by_handle(prefix) if prefix and before is None else None
@@ -103,7 +96,7 @@ class Moderation:
                         break
             else:
                 above = start
-        return AccountSearchPage(matches, above if above > 1 else None)
+        return matches, above if above > 1 else None
 
     async def get_overview(self, account_id: AccountId, viewer_id: AccountId) -> AccountOverview:
         """Return the data about an account, each part bounded. Raises AccountNotFound.

@@ -19,6 +19,7 @@ from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import FactorRequired, MissingRight
 from socialsite.admin.menu import OPS_PATH, build_menu, read_queue_counts
 from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.web.requests import (
     SAFE_METHODS,
     AsyncView,
@@ -27,7 +28,6 @@ from socialsite.web.requests import (
     counted,
     dispatch_by_method,
     require_viewer,
-    require_viewer_id,
     wants_json,
 )
 from socialsite.web.responses import SeeOther
@@ -73,7 +73,8 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
             if request.path == OPS_PATH and start is not None:
                 return SeeOther(start)
             raise MissingRight
-        if settings.STAFF_SECOND_FACTOR and not await _has_factor(request):
+        factors = request.services[FactorService]
+        if settings.STAFF_SECOND_FACTOR and not (await factors.find(AccountId(account.id))).is_set:
             if wants_json(request):
                 raise FactorRequired
             messages.warning(request, str(FactorRequired.message), fail_silently=True)
@@ -88,10 +89,6 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
 
     check_and_call.right = right  # type: ignore[attr-defined]  # read by the test that walks the URLs
     return check_and_call
-
-
-async def _has_factor(request: SiteRequest) -> bool:
-    return (await request.services[FactorService].find(require_viewer_id(request))).is_set
 
 
 def get_actor(request: SiteRequest) -> Actor:

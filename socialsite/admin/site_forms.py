@@ -105,7 +105,8 @@ class SiteForm(forms.Form):
         from_environment: frozenset[str],
         data: Mapping[str, Any] | None = None,
     ) -> None:
-        initial = {name: _to_text(getattr(settings, name)) for name in names}
+        values = {name: getattr(settings, name) for name in names}
+        initial = {name: "\n".join(value) if name in LIST_SIZES else value for name, value in values.items()}
         super().__init__(data, initial=initial)
         for name in tuple(self.fields):
             if name not in names:
@@ -127,7 +128,3 @@ class SiteForm(forms.Form):
         """Return the new values of the fields that were changed. Lists are lists of lines."""
         values = {name: self.cleaned_data[name] for name in self.changed_data}
         return {name: value.splitlines() if name in LIST_SIZES else value for name, value in values.items()}
-
-
-def _to_text(value: object) -> object:
-    return "\n".join(value) if isinstance(value, tuple) else value

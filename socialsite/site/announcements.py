@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 import msgspec
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
-from socialsite.characters import VISIBLE, normalize, remove_hidden
+from socialsite.characters import VISIBLE
 from socialsite.errors import Conflict, Invalid
+from socialsite.site.settings import clean_text, too_long
 
 ANNOUNCEMENTS_CAP = 20
 TEXT_LENGTH = 1_000
@@ -39,12 +39,11 @@ def unread(announcements: Announcements, dismissed_ids: Collection[int], now_ms:
 
 def add(stored: Announcements, text: str, starts_ms: int, ends_ms: int, now_ms: int) -> Announcements:
     """Return the announcements with a new one, without those that are over. Raises Invalid, Conflict."""
-    text = remove_hidden(normalize("NFC", text.replace("\r\n", "\n").replace("\0", ""))).strip()
+    text = clean_text(text).strip()
     if not VISIBLE.search(text):
         raise Invalid({"text": _("Write a text.")})
     if len(text) > TEXT_LENGTH:
-        message = ngettext("Write at most %(count)d character.", "Write at most %(count)d characters.", TEXT_LENGTH)
-        raise Invalid({"text": message % {"count": TEXT_LENGTH}})
+        raise too_long("text", TEXT_LENGTH)
     if ends_ms and ends_ms <= max(now_ms, starts_ms):
         raise Invalid({"ends": _("The end must be later than the beginning and than now.")})
     left = tuple(each for each in stored if not each.is_over(now_ms))

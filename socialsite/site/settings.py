@@ -99,9 +99,9 @@ def _clean(name: str, value: Any) -> Any:
     if name in LIST_SIZES:
         return _clean_list(name, value)
     if name in TEXT_LENGTHS:
-        value = _clean_text(value).strip()
+        value = clean_text(value).strip()
         if len(value) > TEXT_LENGTHS[name]:
-            raise _too_long(name, TEXT_LENGTHS[name])
+            raise too_long(name, TEXT_LENGTHS[name])
         if name == "accent" and value and not _ACCENT.fullmatch(value := value.lower()):
             raise Invalid({name: _("A colour is a # and six digits from 0 to f, such as #0b57d0.")})
         if name == "accent" and value and not is_readable(value):
@@ -122,7 +122,7 @@ def _clean(name: str, value: Any) -> Any:
 def _clean_list(name: str, values: Any) -> tuple[str, ...]:
     """Return the entries without empty and repeated ones."""
     count, length = LIST_SIZES[name]
-    entries = (" ".join(_clean_text(each).split()) for each in values)
+    entries = (" ".join(clean_text(each).split()) for each in values)
     if name in LOWERCASE_LISTS:
         entries = (each.lower().lstrip("#@") for each in entries)
     unique = tuple(dict.fromkeys(each for each in entries if VISIBLE.search(each)))
@@ -130,18 +130,18 @@ def _clean_list(name: str, values: Any) -> tuple[str, ...]:
         text = ngettext("Write at most %(count)d line.", "Write at most %(count)d lines.", count)
         raise Invalid({name: text % {"count": count}})
     if any(len(each) > length for each in unique):
-        raise _too_long(name, length)
+        raise too_long(name, length)
     return unique
 
 
-def _too_long(name: str, length: int) -> Invalid:
+def too_long(name: str, length: int) -> Invalid:
     text = ngettext("Write at most %(count)d character.", "Write at most %(count)d characters.", length)
     if name in LIST_SIZES:
         text = ngettext("A line has at most %(count)d character.", "A line has at most %(count)d characters.", length)
     return Invalid({name: text % {"count": length}})
 
 
-def _clean_text(value: Any) -> str:
+def clean_text(value: Any) -> str:
     """Return a text as posts have it: normalized, without hidden characters, with "\\n" at the end of lines."""
     text = str(value).replace("\r\n", "\n").replace("\0", "")
     return remove_hidden(normalize("NFC", text))

@@ -58,11 +58,6 @@ def disk_page(disk: DiskUse) -> TemplateContext:
     return {"counted": filesizeformat(counted_bytes), **measured}
 
 
-def disk_json(disk: DiskUse) -> JsonObject:
-    counted_bytes, use = disk
-    return {"counted_bytes": counted_bytes, "folder": use}
-
-
 def dashboard_json(found: Dashboard) -> JsonObject:
     nodes, depths = found.nodes, found.queue_depths
     return {
@@ -77,7 +72,7 @@ def dashboard_json(found: Dashboard) -> JsonObject:
         "slow": None if nodes is None else newest_slow_calls(nodes),
         "memory": memory_json(found.memory) if found.memory else None,
         "drift": found.repair_counts,
-        "disk": disk_json(found.disk) if found.disk else None,
+        "disk": dict(zip(("counted_bytes", "folder"), found.disk, strict=True)) if found.disk else None,
     }
 
 

@@ -33,18 +33,14 @@ AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
 async def index(request: SiteRequest) -> HttpResponse:
     """Show the accounts whose handle begins with `?q=`. Without `?q=` the newest accounts are shown."""
     text = request.GET.get("q", "").strip()[:QUERY_MAX_LENGTH]
-    page = await Moderation(get_services(request)).search(text, parse_cursor(request.GET, decode_id), ACCOUNTS_PER_PAGE)
-    next_url = build_next_url(request, page.next_cursor, **({"q": text} if text else {}))
+    before = parse_cursor(request.GET, decode_id)
+    authors, cursor = await Moderation(get_services(request)).search(text, before, ACCOUNTS_PER_PAGE)
+    next_url = build_next_url(request, cursor, **({"q": text} if text else {}))
     return respond(
         request,
         "ops/accounts.html",
-        page=lambda: {
-            "accounts": page.authors,
-            "query": text,
-            "next_url": next_url,
-            "page_title": _("Accounts"),
-        },
-        data=lambda: {"accounts": [author_json(each) for each in page.authors], "next": next_url},
+        page=lambda: {"accounts": authors, "query": text, "next_url": next_url, "page_title": _("Accounts")},
+        data=lambda: {"accounts": [author_json(each) for each in authors], "next": next_url},
     )
 
 

@@ -1,7 +1,6 @@
 """The page of the site's settings, and the style sheet of its accent colour."""
 
 import re
-from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
@@ -19,7 +18,7 @@ from socialsite.errors import Conflict, Invalid
 from socialsite.site.accent import accent_css
 from socialsite.site.service import SiteService
 from socialsite.site.settings import FIELDS, LIST_SIZES
-from socialsite.web.requests import FormFields, SiteRequest, get_form_data, wants_json
+from socialsite.web.requests import SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import done, json_response, page_response
 from socialsite.web.uploads import accepts_files
 from timelines.errors import MediaInvalid, MediaNotFound
@@ -37,10 +36,6 @@ CSS_HEADERS = {
 }
 
 
-async def show(request: SiteRequest) -> HttpResponse:
-    return _respond(request)
-
-
 async def change(request: SiteRequest) -> HttpResponse:
     """Change the fields of one group, or with JSON the fields that are sent. The audit log has their names."""
     site, fields = request.services[SiteService], get_form_data(request)
@@ -50,36 +45,24 @@ async def change(request: SiteRequest) -> HttpResponse:
     names = GROUPS[group][1] if group in GROUPS else tuple(name for name in FIELDS if name in fields)
     if group not in GROUPS and site.from_environment.intersection(names):
         raise Conflict(_("The environment of the server sets this. It can only be changed there."))
-    form = SiteForm(names, site.settings, site.from_environment, _join_lists(fields))
-    if form.is_valid():
+    lines = {name: "\n".join(fields.values_of(name)) if name in LIST_SIZES else fields[name] for name in fields}
+    form = SiteForm(names, site.settings, site.from_environment, lines)
+    if form.is_valid() and (changes := form.changes()):
         try:
-            await _store(request, form.changes())
+            site.check(changes)
+            await record_action(request, "site", "site:settings", ", ".join(changes))
+            await site.change(**changes)
         except Invalid as error:
             for name, message in error.fields.items():
                 form.add_error(name, str(message))
     if form.errors:
         if wants_json(request):
             raise Invalid({name: str(texts[0]) for name, texts in form.errors.items()})
-        return _respond(request, {group: form}, 422)
+        return await show(request, {group: form}, 422)
     return done(request, _settings_json(site), default=f"{SITE_PATH}#{group}", message=_("Saved."))
 
 
-async def _store(request: SiteRequest, changes: dict[str, Any]) -> None:
-    """Write the audit log, then the changes. Raises Invalid."""
-    if not changes:
-        return
-    site = request.services[SiteService]
-    site.check(changes)
-    await record_action(request, "site", "site:settings", ", ".join(changes))
-    await site.change(**changes)
-
-
-def _join_lists(fields: FormFields) -> dict[str, str]:
-    """Return the fields. A list of JSON becomes lines."""
-    return {name: "\n".join(fields.values_of(name)) if name in LIST_SIZES else text for name, text in fields.items()}
-
-
-def _respond(
+async def show(
     request: SiteRequest, wrong: dict[str, SiteForm] | None = None, status: int = 200, logo_error: str = ""
 ) -> HttpResponse:
     site = request.services[SiteService]
@@ -125,7 +108,7 @@ async def set_logo(request: SiteRequest) -> HttpResponseBase:
     except MediaInvalid as error:
         if wants_json(request):
             raise
-        return _respond(request, status=422, logo_error=str(next(iter(error.fields.values()), error.message)))
+        return await show(request, status=422, logo_error=str(next(iter(error.fields.values()), error.message)))
     settings_json = _settings_json(request.services[SiteService])
     return done(request, settings_json, default=f"{SITE_PATH}#looks", message=_("Saved."))
 

@@ -1,12 +1,9 @@
 """The public pages about the site: its number of accounts and its activity, at most a minute old, and its texts."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
 from django.http import HttpResponse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from socialsite import __version__
 from socialsite.admin.requests import get_services
@@ -83,30 +80,23 @@ async def read_site_figures(services: Services) -> SiteFigures:
 
 async def rules(request: SiteRequest) -> HttpResponse:
     site = get_site(request)
-    return respond(
-        request,
-        "site/text.html",
-        page=lambda: _page(request, _("Rules"), rules_html(site)),
-        data=lambda: {"rules": site.rules},
-    )
+    return _text_page(request, _("Rules"), rules_html(site), {"rules": site.rules})
 
 
-def _make_text_view(name: SiteText, title: str | Promise) -> Callable[[SiteRequest], Awaitable[HttpResponse]]:
-    async def view(request: SiteRequest) -> HttpResponse:
-        html = site_text_html(get_site(request), name)
-        return respond(
-            request,
-            "site/text.html",
-            page=lambda: _page(request, str(title), html),
-            data=lambda: {"content": html + ""},
-        )
-
-    return view
+async def privacy(request: SiteRequest) -> HttpResponse:
+    return _site_text_page(request, "privacy", _("Privacy"))
 
 
-privacy = _make_text_view("privacy", gettext_lazy("Privacy"))
-terms = _make_text_view("terms", gettext_lazy("Terms of use"))
+async def terms(request: SiteRequest) -> HttpResponse:
+    return _site_text_page(request, "terms", _("Terms of use"))
 
 
-def _page(request: SiteRequest, title: str, html: str) -> dict[str, object]:
-    return {"page_title": title, "text_html": html, "canonical_url": request.build_absolute_uri(request.path)}
+def _site_text_page(request: SiteRequest, name: SiteText, title: str) -> HttpResponse:
+    html = site_text_html(get_site(request), name)
+    return _text_page(request, title, html, {"content": html + ""})
+
+
+def _text_page(request: SiteRequest, title: str, html: str, data: object) -> HttpResponse:
+    url = request.build_absolute_uri(request.path)
+    page = {"page_title": title, "text_html": html, "canonical_url": url}
+    return respond(request, "site/text.html", page=lambda: page, data=lambda: data)

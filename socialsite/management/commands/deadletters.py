@@ -15,7 +15,7 @@ from socialsite.recipes.job_queue import QUEUE_NAMES, STREAM_ID, JobQueue
 
 DEAD_LETTERS_PER_PAGE = 100
 DEFAULT_LIST_LIMIT = 50
-JOB_DESCRIPTIONS = {
+JOB_DESCRIPTIONS = {  # without the text of the post, which operators need not see
     "purge": "sweep of account {account}", "post": "post {post}", "edit": "edit of post {post}",
     "fade": "boosts of post {post}", "pass": "pass of post {post}", "unknown": "unknown job",
     "media": "picture of account {account}", "mail": "mail to account {account}", "push": "push to account {account}",
@@ -65,7 +65,8 @@ class Command(OperatorCommand):
                 return
             count += 1
             letter = details.letter
-            self.print_line(f"{letter.id} {describe_job(details)}, {letter.tries} tries: {letter.reason}")
+            job = JOB_DESCRIPTIONS[details.kind].format(account=details.account_id, post=details.post_id)
+            self.print_line(f"{letter.id} {job}, {letter.tries} tries: {letter.reason}")
         self.print_line(f"{count} dead letters.")
 
     async def _apply_to_each(
@@ -92,8 +93,3 @@ async def iterate_dead_letters(queues: Sequence[JobQueue]) -> AsyncIterator[Dead
             for letter in page:
                 yield describe_letter(letter, queue.name)
             cursor = page[-1].id
-
-
-def describe_job(details: DeadLetterDetails) -> str:
-    """Describe the job without the text of the post, which operators need not see."""
-    return JOB_DESCRIPTIONS[details.kind].format(account=details.account_id, post=details.post_id)

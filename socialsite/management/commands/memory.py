@@ -3,7 +3,6 @@
 import io
 import json
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -47,11 +46,8 @@ class Command(OperatorCommand):
         with self.progress_bar("Keys", await count_keys(services.store)) as step:
             report = await meter.measure(services.clock.now_ms(), step)
         last_id = await services.repositories.accounts.last_id()
-        parts = {
-            "follow_partitions": config.follow_partitions,
-            "profile_partitions": config.profile_partitions,
-        }
-        accounts = await meter.measure_accounts(last_id, partial(owned_keys, **parts))
+        partitions = config.follow_partitions, config.profile_partitions
+        accounts = await meter.measure_accounts(last_id, lambda account_id: owned_keys(account_id, *partitions))
         forecast = make_forecast(report, TimelineCaps(config.home_cap), config.memory_reserve)
         if options["json"]:
             self.stdout.write(json.dumps(report_as_json(report, accounts, forecast), indent=2))

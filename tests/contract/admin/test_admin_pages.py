@@ -212,11 +212,11 @@ async def test_the_audit_log_keeps_the_newest_entries_in_pages(services: Service
 async def test_a_search_continues_at_the_end_of_the_previous_page(services: Services, world: World) -> None:
     await world.people("ann", "bert", "anna", "annabel")
     moderation = Moderation(services)
-    first = await moderation.search("an", None, 2)
-    assert [author.handle for author in first.authors] == ["annabel", "anna"]
-    second = await moderation.search("an", first.next_cursor, 2)
-    assert [author.handle for author in second.authors] == ["ann"]
-    assert second.next_cursor is None
+    first, cursor = await moderation.search("an", None, 2)
+    assert [author.handle for author in first] == ["annabel", "anna"]
+    second, cursor = await moderation.search("an", cursor, 2)
+    assert [author.handle for author in second] == ["ann"]
+    assert cursor is None
 
 
 async def test_an_action_is_logged_before_it_is_executed(services: Services, world: World) -> None:

@@ -84,7 +84,7 @@ async def test_the_menu_shows_what_one_may_open(site: Services, open_browser: An
 
 def test_each_page_of_staff_without_a_parameter_is_in_one_group_of_the_menu() -> None:
     opened = [each.path for each in routes() if each.pattern.startswith("/ops/") and "GET" in each.methods]
-    in_menu = [page.path for _label, pages in GROUPS for page in pages]
+    in_menu = [page.path for _label, *pages in GROUPS for page in pages]
     assert sorted(in_menu) == sorted(path for path in opened if not any(map(str.isdigit, path)))
 
 
