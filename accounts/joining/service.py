@@ -288,11 +288,10 @@ class JoiningService:
 
     async def end_invitation(self, account_id: AccountId, secret: str) -> bool:
         """End an invitation, and delete it if nobody has used it. Return whether it existed."""
-
-        def end(row: Invitation) -> Invitation | None:
-            return structs.replace(row, is_ended=True) if row.handles else None
-
-        return await self.joining.change_invitation(InvitationCode(account_id, secret), end)
+        return await self.joining.change_invitation(
+            InvitationCode(account_id, secret),
+            lambda row: structs.replace(row, is_ended=True) if row.handles else None,
+        )
 
     async def forget(self, account_id: AccountId) -> None:
         """Delete the invitations of a deleted account."""
@@ -334,13 +333,10 @@ class JoiningService:
         account = await self.accounts.find_by_handle(handle)
         if code is None or account is None:
             return
-        if (await self.find_application(AccountId(account.id))).invitation == code.secret:
-            return
-
-        def remove_handle(row: Invitation) -> Invitation:
-            return structs.replace(row, handles=tuple(each for each in row.handles if each != handle))
-
-        await self.joining.change_invitation(code, remove_handle)
+        if (await self.find_application(AccountId(account.id))).invitation != code.secret:
+            await self.joining.change_invitation(
+                code, lambda row: structs.replace(row, handles=tuple(each for each in row.handles if each != handle))
+            )
 
 
 def check_text(text: str, field: str, shortest: int, longest: int) -> str:

@@ -42,13 +42,13 @@ T = TypeVar("T")
 class SharedKey:
     """A key that may contain a sampled post.
 
-    `count_posts` returns the number of posts in the key from the replies to `commands`, or 0 if the key does not
+    `count_posts` returns the number of posts in the key from the two replies to `commands`, or 0 if the key does not
     contain this post. `weight` is the number of similar keys of the post that this key represents, including itself.
     """
 
     key: Key
     commands: tuple[Command, Command]
-    count_posts: Callable[[Sequence[Reply]], float]
+    count_posts: Callable[[Reply, Reply], float]
     weight: float = 1.0
 
 
@@ -74,18 +74,14 @@ def _sample_with_weight(similar: Sequence[T]) -> tuple[Sequence[T], float]:
 
 
 def _timeline_key(key: Key, post_id: PostId, weight: float = 1.0) -> SharedKey:
-    def count_posts(replies: Sequence[Reply]) -> float:
-        score, size = replies
-        return 0 if score is None else int(size)
-
-    return SharedKey(key, (("ZSCORE", key, post_id), ("ZCARD", key)), count_posts, weight)
+    commands = ("ZSCORE", key, post_id), ("ZCARD", key)
+    return SharedKey(key, commands, lambda score, size: 0 if score is None else int(size), weight)
 
 
 def _postings_key(key: Key, post_id: PostId, weight: float) -> SharedKey:
     """Return the key of a common term, which contains a floor and the ids above the floor."""
 
-    def count_posts(replies: Sequence[Reply]) -> float:
-        floor, size = replies
+    def count_posts(floor: Reply, size: Reply) -> float:
         return int(size) / ID_BYTES - 1 if floor and int.from_bytes(floor, "big") < post_id else 0
 
     return SharedKey(key, (("GETRANGE", key, 0, ID_BYTES - 1), ("STRLEN", key)), count_posts, weight)
@@ -93,12 +89,8 @@ def _postings_key(key: Key, post_id: PostId, weight: float) -> SharedKey:
 
 def _rare_postings_key(key: Key, term: bytes, weight: float) -> SharedKey:
     """Return the hash that many rare terms share. A post has a part of a term's part of the hash."""
-
-    def count_posts(replies: Sequence[Reply]) -> float:
-        size, terms = replies
-        return int(size) / ID_BYTES * int(terms)
-
-    return SharedKey(key, (("HSTRLEN", key, term), ("HLEN", key)), count_posts, weight)
+    commands = ("HSTRLEN", key, term), ("HLEN", key)
+    return SharedKey(key, commands, lambda size, terms: int(size) / ID_BYTES * int(terms), weight)
 
 
 @dataclass(slots=True)
@@ -156,7 +148,7 @@ async def _measure_posts(services: Services, sampled: Sequence[PostId], now_ms: 
         replies = iter(
             await _gather_from_nodes(services.store, [command for key in shared_keys for command in key.commands])
         )
-        counted = [(key, key.count_posts([next(replies), next(replies)])) for key in shared_keys]
+        counted = [(key, key.count_posts(next(replies), next(replies))) for key in shared_keys]
         counted = [(key, post_count) for key, post_count in counted if post_count]
         sizes = await _gather_from_nodes(services.store, [("MEMORY", "USAGE", key.key) for key, _ in counted])
         for (key, post_count), size in zip(counted, sizes, strict=True):
