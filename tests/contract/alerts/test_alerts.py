@@ -246,8 +246,8 @@ async def test_an_appeal(operator: OperatorMail) -> None:
     sanctions, now_ms = operator.services.repositories.sanctions, operator.services.clock.now_ms()
     await hold_alert(
         operator,
-        lambda: sanctions.open_appeal(operator.sam.id, SanctionId(1), now_ms),
-        lambda: sanctions.close_appeal(operator.sam.id, SanctionId(1)),
+        lambda: sanctions.appeals.add(operator.sam.id, SanctionId(1), now_ms),
+        lambda: sanctions.appeals.remove(operator.sam.id, SanctionId(1)),
         "Appeals wait for a decision",
     )
 

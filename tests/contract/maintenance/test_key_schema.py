@@ -198,7 +198,7 @@ async def use_relations(site: Services, world: World) -> None:
     await site.staff.set_role(heidi.id, "moderator")
     warning = await SanctionService(site).apply(Actor(heidi.id, "abad1dea"), ivan.id, "warning", "Please be kind.")
     await site.sanctions.appeal(ivan.id, warning.id, "I think that I have been kind to everybody.")
-    await site.repositories.sanctions.schedule(ivan.id, warning.id, site.clock.now_ms())
+    await site.repositories.sanctions.due.add(ivan.id, warning.id, site.clock.now_ms())
     await ivan.locks()
     await grace.follows(ivan)
     now_ms = site.clock.now_ms()
