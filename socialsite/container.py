@@ -234,7 +234,7 @@ class Services:
         await self.repositories.sanctions.delete_all(account_id)
         await self.security_events.delete_all(account_id)
         await self.mail.forget(account_id)
-        await self.joining.forget(account_id)
+        await self.repositories.joining.delete_invitations(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     @cached_property

@@ -64,6 +64,7 @@ class JoiningRepository:
         raise Unavailable
 
     async def delete_invitations(self, account_id: AccountId) -> None:
+        """Delete the invitations of a deleted account."""
         await self._accounts.write_one("UNLINK", keys.invitations(account_id))
 
     # Applications

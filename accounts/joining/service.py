@@ -293,10 +293,6 @@ class JoiningService:
             lambda row: structs.replace(row, is_ended=True) if row.handles else None,
         )
 
-    async def forget(self, account_id: AccountId) -> None:
-        """Delete the invitations of a deleted account."""
-        await self.joining.delete_invitations(account_id)
-
     async def _find_inviter(self, text: str) -> tuple[InvitationCode, Account, Invitation]:
         """Return an invitation that exists, of an account that may invite. Raises InvitationInvalid."""
         code = InvitationCode.parse(text)

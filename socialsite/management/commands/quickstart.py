@@ -105,10 +105,9 @@ class Command(SiteCommand):
 
     def print_line(self, text: str, *, min_verbosity: int = 1) -> None:
         """Print a line. If the reader of stdout has closed the pipe, the site continues without output."""
-        if self.verbosity >= min_verbosity and self.has_reader:
+        if self.has_reader:
             try:
-                self.stdout.write(text)
-                self.stdout.flush()
+                super().print_line(text, min_verbosity=min_verbosity)
             except BrokenPipeError:
                 self.has_reader = False
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python also flushes stdout at exit

@@ -62,8 +62,8 @@ class Command(OperatorCommand):
         """
         worker = workers[0]
         self.print_line(f"Worker {worker.name} syndicates.")
-        progress = asyncio.create_task(self._print_progress(services, min_verbosity=1 if once else 2))
         upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))
+        upkeep.start(lambda: self._print_progress(services, min_verbosity=1 if once else 2))
         if not once:
             upkeep.start(services.audit_sampler.run)
             upkeep.start(AlertWatch(services).run)
@@ -75,8 +75,6 @@ class Command(OperatorCommand):
         finally:
             await schedule.close()
             await upkeep.close()
-            progress.cancel()
-            await asyncio.gather(progress, return_exceptions=True)
         self.print_line(f"Worker {worker.name} stops after {worker.performed_jobs} jobs.")
         return is_done
 
