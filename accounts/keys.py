@@ -103,12 +103,12 @@ factors = _of_account("factors")
 
 
 def pending_login(account_id: AccountId, login_id: str) -> Key:
-    """STRING: a PendingLogin as MessagePack; `login_id` is the hex SHA-256 of its secret. TTL: PENDING_LOGIN_TTL_MS."""
+    """STRING: the hash of the later session; `login_id` is the hex SHA-256 of its secret. TTL: PENDING_LOGIN_TTL_MS."""
     return Key("sessions", tag=str(account_id), name=f"login:{login_id}")
 
 
 def passkey_challenge(digest: str) -> Key:
-    """STRING: a Challenge as MessagePack, under the hex SHA-256 of its random text. TTL: CHALLENGE_TTL_MS."""
+    """STRING: 1, under the hex SHA-256 of a challenge, its purpose and account. TTL: CHALLENGE_TTL_MS."""
     return Key("sessions", tag=digest[:32], name="challenge")
 
 

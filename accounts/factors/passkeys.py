@@ -5,7 +5,6 @@ stored for five minutes and used once.
 """
 
 import hashlib
-import secrets
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +19,7 @@ from fido2.utils import websafe_encode
 from fido2.webauthn import (
     AttestedCredentialData,
     AuthenticationResponse,
-    PublicKeyCredentialDescriptor,
     PublicKeyCredentialRpEntity,
-    PublicKeyCredentialType,
     PublicKeyCredentialUserEntity,
     RegistrationResponse,
     ResidentKeyRequirement,
@@ -30,7 +27,7 @@ from fido2.webauthn import (
 )
 
 from accounts.errors import FieldErrors, PasskeyRefused
-from accounts.factors.repository import Challenge, FactorRepository
+from accounts.factors.repository import FactorRepository
 from accounts.factors.service import FactorService
 from accounts.factors.values import PASSKEY_PREFIX, Factors, Passkey, passkey_id
 from accounts.forms import CREDENTIAL_MAX_LENGTH, PASSKEY_NAME_MAX_LENGTH
@@ -61,22 +58,24 @@ class PasskeyService:
     clock: TimeSource
 
     def _server(self) -> Fido2Server:
-        return make_server(self.site.settings.title)
+        """Return fido2's server for the host of SITE_URL. On localhost all ports are accepted, elsewhere one origin."""
+        site_url: str = settings.SITE_URL
+        host = urlsplit(site_url).hostname or ""
+        rp = PublicKeyCredentialRpEntity(name=self.site.settings.title, id=host)
+        if host == "localhost":
+            return Fido2Server(rp, verify_origin=lambda origin: urlsplit(origin).hostname == host)
+        return Fido2Server(rp, verify_origin=lambda origin: origin == site_url)
 
     async def begin_registration(self, account: Account) -> dict[str, Any]:
         """Return the options of navigator.credentials.create() as JSON."""
-        factors, challenge = await self.factors.find(AccountId(account.id)), secrets.token_bytes(32)
+        factors, required = await self.factors.find(AccountId(account.id)), ResidentKeyRequirement.REQUIRED
         user = PublicKeyCredentialUserEntity(
             id=str(account.id).encode(), name=account.handle, display_name=account.display_name
         )
-        options, _state = self._server().register_begin(
-            user,
-            _descriptors(factors),
-            ResidentKeyRequirement.REQUIRED,
-            UserVerificationRequirement.REQUIRED,
-            challenge=challenge,
+        options, state = self._server().register_begin(
+            user, _credentials(factors), required, UserVerificationRequirement.REQUIRED
         )
-        await self._store(challenge, CREATE, account.id)
+        await self.factors.add_challenge(_digest(state["challenge"], CREATE, account.id))
         return dict(options)
 
     async def register(self, account: Account, credential: str, name: str, caller: Caller) -> list[str]:
@@ -101,10 +100,9 @@ class PasskeyService:
     async def begin_check(self, purpose: str, account_id: AccountId | None, caller: Caller) -> dict[str, Any]:
         """Return the options of navigator.credentials.get() as JSON. Raises RateLimited."""
         await self.limits.enforce(caller, "token")
-        challenge = secrets.token_bytes(32)
-        descriptors = _descriptors(await self.factors.find(account_id)) if account_id else None
-        options, _state = self._server().authenticate_begin(descriptors, _verification(purpose), challenge=challenge)
-        await self._store(challenge, purpose, account_id or 0)
+        credentials = _credentials(await self.factors.find(account_id)) if account_id else None
+        options, state = self._server().authenticate_begin(credentials, _verification(purpose))
+        await self.factors.add_challenge(_digest(state["challenge"], purpose, account_id or 0))
         return dict(options)
 
     async def check(self, purpose: str, account_id: AccountId | None, credential: str, caller: Caller) -> AccountId:
@@ -113,15 +111,14 @@ class PasskeyService:
         If `account_id` is None, the answer of the passkey contains the account.
         """
         await self.limits.enforce(caller, "login")
-        owner = account_id
         try:
             response = AuthenticationResponse.from_dict(_parse(credential))
             state = await self._take(response.response.client_data.challenge, purpose, account_id or 0)
             owner = account_id or AccountId(int(response.response.user_handle or b""))
             await self._verify(owner, state, response)
         except (*MALFORMED, PasskeyRefused) as error:
-            if owner is not None and account_id is not None:
-                await self.events.record(owner, "factor_refused", caller)
+            if account_id is not None:
+                await self.events.record(account_id, "factor_refused", caller)
             raise PasskeyRefused from error
         return owner
 
@@ -140,25 +137,12 @@ class PasskeyService:
         if await self.factors.replace(owner, field, factors.encoded[field], msgspec.msgpack.encode(used)) != 1:
             raise PasskeyRefused
 
-    async def _store(self, challenge: bytes, purpose: str, account_id: int) -> None:
-        await self.factors.add_challenge(_digest(challenge), Challenge(purpose, account_id, _verification(purpose)))
-
     async def _take(self, challenge: bytes, purpose: str, account_id: int) -> dict[str, Any]:
         """Return the state that fido2 needs. Raises PasskeyRefused unless the challenge was made for this."""
-        stored = await self.factors.take_challenge(_digest(challenge))
-        if stored is None or (stored.purpose, stored.account_id) != (purpose, account_id):
+        text = websafe_encode(challenge)
+        if not await self.factors.take_challenge(_digest(text, purpose, account_id)):
             raise PasskeyRefused
-        return {"challenge": websafe_encode(challenge), "user_verification": stored.user_verification}
-
-
-def make_server(site_name: str) -> Fido2Server:
-    """Return fido2's server for the host of SITE_URL. On this machine every port is accepted, elsewhere one origin."""
-    site_url: str = settings.SITE_URL
-    host = urlsplit(site_url).hostname or ""
-    rp = PublicKeyCredentialRpEntity(name=site_name, id=host)
-    if host == "localhost":
-        return Fido2Server(rp, verify_origin=lambda origin: urlsplit(origin).hostname == host)
-    return Fido2Server(rp, verify_origin=lambda origin: origin == site_url)
+        return {"challenge": text, "user_verification": _verification(purpose)}
 
 
 def _parse(credential: str) -> dict[str, Any]:
@@ -171,13 +155,10 @@ def _verification(purpose: str) -> UserVerificationRequirement:
     return UserVerificationRequirement.PREFERRED if purpose == FACTOR else UserVerificationRequirement.REQUIRED
 
 
-def _descriptors(factors: Factors) -> list[PublicKeyCredentialDescriptor]:
-    credentials = (AttestedCredentialData(passkey.credential) for passkey in factors.passkeys.values())
-    return [
-        PublicKeyCredentialDescriptor(type=PublicKeyCredentialType.PUBLIC_KEY, id=credential.credential_id)
-        for credential in credentials
-    ]
+def _credentials(factors: Factors) -> list[AttestedCredentialData]:
+    return [AttestedCredentialData(passkey.credential) for passkey in factors.passkeys.values()]
 
 
-def _digest(challenge: bytes) -> str:
-    return hashlib.sha256(challenge).hexdigest()
+def _digest(challenge: str, purpose: str, account_id: int) -> str:
+    """Return what a challenge is stored under. The account is 0 if the answer of the passkey contains it."""
+    return hashlib.sha256(f"{challenge} {purpose} {account_id}".encode()).hexdigest()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 import msgspec
-import pyotp
 import structlog
 from django.utils.translation import gettext as _
 
@@ -21,7 +20,6 @@ from accounts.factors.values import (
     PASSKEYS_CAP,
     RECOVERY_CODES,
     TOTP_FIELD,
-    TOTP_SECRET_BYTES,
     Factors,
     Totp,
     digest_code,
@@ -57,11 +55,6 @@ class FactorService:
         return await self.factors.find(account_id)
 
     # Set-up
-
-    @staticmethod
-    def generate_secret() -> str:
-        """Return a new Base32 secret for TOTP."""
-        return pyotp.random_base32(TOTP_SECRET_BYTES * 8 // 5)
 
     async def add_totp(self, account_id: AccountId, secret: str, code: str, caller: Caller) -> list[str]:
         """Add TOTP after its first code. Return recovery codes if the account had no factor. Raises FieldErrors."""

@@ -13,7 +13,6 @@ import pyotp
 
 from socialsite.encryption import seal, unseal
 
-TOTP_SECRET_BYTES: Final = 20
 TOTP_STEP_S: Final = 30
 TOTP_DRIFT_STEPS: Final = 1
 """Codes of this number of steps before and after the present step are accepted, because clocks differ."""

@@ -1,7 +1,7 @@
 """The secret links of mails. A link is made when its mail is sent, and expires."""
 
 import re
-from functools import partial
+from typing import Any
 
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core import signing
@@ -14,8 +14,7 @@ from socialsite.ids import AccountId
 CONFIRMATION_MAX_AGE_S = DAY_MS // 1_000
 TOKEN_MAX_LENGTH = 500
 _RESET_PATTERN = re.compile(r"([1-9][0-9]{0,15})\.([0-9a-z]{1,13}-[0-9a-f]{32,64})")
-_sign = partial(signing.dumps, salt="accounts.mail.confirm")
-_sign_unsubscribe = partial(signing.dumps, salt="accounts.mail.unsubscribe")
+CONFIRM_SALT, UNSUBSCRIBE_SALT = "accounts.mail.confirm", "accounts.mail.unsubscribe"
 _reset_tokens = PasswordResetTokenGenerator()
 
 
@@ -25,28 +24,29 @@ def address_digest(address: str) -> str:
 
 
 def confirmation_token(account_id: AccountId, address: str) -> str:
-    return _sign([account_id, address])
+    return signing.dumps([account_id, address], salt=CONFIRM_SALT)
 
 
 def parse_confirmation(token: str) -> tuple[AccountId, str] | None:
     """Return the account and its address, or None if the token is wrong or older than a day."""
-    try:
-        account_id, address = signing.loads(
-            token[:TOKEN_MAX_LENGTH], salt="accounts.mail.confirm", max_age=CONFIRMATION_MAX_AGE_S
-        )
-    except signing.BadSignature:
-        return None
-    return AccountId(account_id), address
+    signed = _load(token, CONFIRM_SALT, CONFIRMATION_MAX_AGE_S)
+    return (AccountId(signed[0]), signed[1]) if signed else None
 
 
 def unsubscribe_token(account_id: AccountId) -> str:
-    return _sign_unsubscribe(account_id)
+    return signing.dumps(account_id, salt=UNSUBSCRIBE_SALT)
 
 
 def parse_unsubscribe(token: str) -> AccountId | None:
     """Return the account of a token. It does not expire, because a mail may be read late."""
+    account_id = _load(token, UNSUBSCRIBE_SALT)
+    return None if account_id is None else AccountId(account_id)
+
+
+def _load(token: str, salt: str, max_age_s: int | None = None) -> Any:
+    """Return the signed value, or None if the token is wrong or too old."""
     try:
-        return AccountId(signing.loads(token[:TOKEN_MAX_LENGTH], salt="accounts.mail.unsubscribe"))
+        return signing.loads(token[:TOKEN_MAX_LENGTH], salt=salt, max_age=max_age_s)
     except signing.BadSignature:
         return None
 

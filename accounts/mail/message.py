@@ -1,20 +1,49 @@
-"""Builds the message of a mail: a text and an HTML part, without pictures, scripts or tracking."""
+"""Builds the message of a mail: a text and an HTML part, without pictures, scripts or tracking.
 
+The texts are templates in templates/mail/texts/, each with the name of its kind.
+"""
+
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import formataddr, formatdate, parseaddr
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
+from django.template import Context, Engine
 from django.template.loader import render_to_string
 from django.utils.formats import date_format
 from django.utils.translation import override
 
-from accounts.mail.texts import render_text
-from accounts.mail.values import SendMail
+from accounts.mail.values import MailKind, SendMail
 
 MAIL_PATH, UNSUBSCRIBE_PATH = "/accounts/mail/", "/accounts/mail/unsubscribe/"
+BUTTON = re.compile(r"\[(.+)\]\((.+)\)")
+
+
+class MailText(NamedTuple):
+    """A text. A button with the label leads to the path; both are "" if there is none."""
+
+    subject: str
+    paragraphs: list[str]
+    label: str = ""
+    path: str = ""
+
+
+def render_text(kind: MailKind, facts: Mapping[str, str]) -> MailText:
+    """Return the text in the active language.
+
+    In a template, empty lines separate the subject, the paragraphs, and the button as [label](path). `facts` has the
+    name of the site, the handle, the time and the facts of the kind. Each of its `lines` is one more paragraph.
+    """
+    template = Engine.get_default().get_template(f"mail/texts/{kind}.txt")
+    subject, *paragraphs = template.render(Context(facts, autoescape=False)).strip().split("\n\n")
+    lines = facts.get("lines", "").splitlines()
+    if button := paragraphs and BUTTON.fullmatch(paragraphs[-1]):
+        return MailText(subject, [*paragraphs[:-1], *lines], *button.groups())
+    return MailText(subject, paragraphs + lines)
 
 
 def build_message(job: SendMail, facts: Mapping[str, str], site_name: str) -> EmailMultiAlternatives:

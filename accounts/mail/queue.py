@@ -22,7 +22,7 @@ class MailQueue(JobQueue):
         return Key("jobs", tag=QUEUE_NAME, name="due")
 
     async def postpone(self, payload: bytes, until_ms: int) -> None:
-        await self._store.write(self.due_key, ("ZADD", self.due_key, until_ms, payload))
+        await self._store.write_one("ZADD", self.due_key, until_ms, payload)
 
     async def read_postponed(self, limit: int) -> list[bytes]:
         """Return the payloads of the mails whose next try comes first."""

@@ -1,7 +1,6 @@
 """Stores the mail address of each account, the owner of each address, and the state of the last mails."""
 
 from dataclasses import dataclass
-from typing import Self
 
 from accounts import keys
 from accounts.mail.values import MAILS_CAP, SentMail, decode_mail, encode_mail
@@ -23,11 +22,6 @@ class MailAccount:
     language: str = ""
     digest: str = "off"
 
-    @classmethod
-    def parse(cls, fields: list[bytes | None]) -> Self:
-        address, pending, language, digest = ((value or b"").decode() for value in fields)
-        return cls(address, pending, language, digest or "off")
-
 
 class MailRepository:
     def __init__(self, store: Store) -> None:
@@ -35,8 +29,9 @@ class MailRepository:
         self._jobs = store.component("jobs")
 
     async def find(self, account_id: AccountId) -> MailAccount:
-        key = keys.mail_account(account_id)
-        return MailAccount.parse(await self._accounts.execute("HMGET", key, "address", "pending", "language", "digest"))
+        fields = ("address", "pending", "language", "digest")
+        values = await self._accounts.execute("HMGET", keys.mail_account(account_id), *fields)
+        return MailAccount(**{field: value.decode() for field, value in zip(fields, values, strict=True) if value})
 
     async def change(self, account_id: AccountId, **fields: str) -> bool:
         """Set fields; "" removes a field. Return False if the account is absent or deleted."""
@@ -52,23 +47,19 @@ class MailRepository:
 
     async def claim(self, digest: str, account_id: AccountId) -> bool:
         """Make the account the owner of the address if it has none. Return whether the account is the owner now."""
-        key = keys.address_owner(digest)
-        command = CLAIM_ADDRESS.command([key], [account_id, ""])
-        (reply,) = await self._accounts.write(key, command)
-        return bool(reply)
+        return bool(await self._accounts.write_script(CLAIM_ADDRESS, [keys.address_owner(digest)], [account_id, ""]))
 
     async def release(self, digest: str, account_id: AccountId) -> None:
         """Remove the account as the owner of the address, if it is the owner."""
-        key = keys.address_owner(digest)
-        await self._accounts.write(key, CLAIM_ADDRESS.command([key], ["", account_id]))
+        await self._accounts.write_script(CLAIM_ADDRESS, [keys.address_owner(digest)], ["", account_id])
 
     # Digests
 
     async def schedule_digest(self, account_id: AccountId, at_ms: int) -> None:
-        await self._jobs.write(keys.due_digests(), ("ZADD", keys.due_digests(), at_ms, account_id))
+        await self._jobs.write_one("ZADD", keys.due_digests(), at_ms, account_id)
 
     async def remove_digest(self, account_id: AccountId) -> None:
-        await self._jobs.write(keys.due_digests(), ("ZREM", keys.due_digests(), account_id))
+        await self._jobs.write_one("ZREM", keys.due_digests(), account_id)
 
     async def find_due_digests(self, now_ms: int, limit: int) -> list[tuple[AccountId, int]]:
         """Return accounts whose digest is due, with the time of the digest, the oldest first."""
@@ -92,11 +83,8 @@ class MailRepository:
     async def store_mail(self, account_id: AccountId, mail_id: str, mail: SentMail, *, only_new: bool = False) -> bool:
         """Store the state of a mail, with `only_new` unless it has one. Return False if the account is deleted."""
         changed = [keys.account(account_id), keys.sent_mails(account_id)]
-        command = STORE_MAIL.command(changed, [mail_id, encode_mail(mail), MAILS_CAP, int(only_new)])
-        (reply,) = await self._accounts.write(changed[0], command)
-        return bool(reply)
+        args = (mail_id, encode_mail(mail), MAILS_CAP, int(only_new))
+        return bool(await self._accounts.write_script(STORE_MAIL, changed, args))
 
     async def delete_all(self, account_id: AccountId) -> None:
-        await self._accounts.write(
-            keys.mail_account(account_id), ("UNLINK", keys.mail_account(account_id), keys.sent_mails(account_id))
-        )
+        await self._accounts.write_one("UNLINK", keys.mail_account(account_id), keys.sent_mails(account_id))

@@ -24,12 +24,10 @@ class OAuthRepository:
         self._apps = store.component("sessions")
 
     async def add_app(self, app: OAuthApp, ttl_ms: int) -> None:
-        key = keys.oauth_app(app.id)
-        await self._apps[key].execute("SET", key, _encode(app), "PX", ttl_ms)
+        await self._apps.execute("SET", keys.oauth_app(app.id), _encode(app), "PX", ttl_ms)
 
     async def find_app(self, client_id: ClientId) -> OAuthApp | None:
-        key = keys.oauth_app(client_id)
-        value = await self._apps[key].execute("GET", key)
+        value = await self._apps.execute("GET", keys.oauth_app(client_id))
         try:
             return _app_decoder.decode(value) if value is not None else None
         except msgspec.MsgspecError:
@@ -37,12 +35,11 @@ class OAuthRepository:
 
     async def extend_app(self, client_id: ClientId, ttl_ms: int) -> None:
         """Set the time after which the app is deleted."""
-        key = keys.oauth_app(client_id)
-        await self._apps[key].execute("PEXPIRE", key, ttl_ms)
+        await self._apps.execute("PEXPIRE", keys.oauth_app(client_id), ttl_ms)
 
     async def add_code(self, secret: str, code: AuthorizationCode) -> None:
         key = keys.authorization_code(code.request.app_id, hash_secret(secret))
-        await self._apps[key].execute("SET", key, _encode(code), "PX", CODE_TTL_MS)
+        await self._apps.execute("SET", key, _encode(code), "PX", CODE_TTL_MS)
 
     async def take_code(self, client_id: ClientId, secret: str) -> AuthorizationCode | str | None:
         """Return a code, which is used from then on. Of several concurrent calls one gets it.
@@ -50,8 +47,8 @@ class OAuthRepository:
         The others get the reference of the token that the code gave, if it is stored, else None.
         """
         key = keys.authorization_code(client_id, hash_secret(secret))
-        # `write` waits for replicas if they are required: after a failover the code must stay used.
-        (value,) = await self._apps.write(key, TAKE_CODE_SCRIPT.command([key]))
+        # `write_script` waits for replicas if they are required: after a failover the code must stay used.
+        value = await self._apps.write_script(TAKE_CODE_SCRIPT, [key])
         if value == USED:
             return None
         if value is not None and value[0] < FIRST_BYTE_OF_CODES:
@@ -64,4 +61,4 @@ class OAuthRepository:
     async def complete_code(self, client_id: ClientId, secret: str, token_reference: str) -> None:
         """Store which token a used code gave."""
         key = keys.authorization_code(client_id, hash_secret(secret))
-        await self._apps.write(key, ("SET", key, token_reference, "XX", "KEEPTTL"))
+        await self._apps.write_one("SET", key, token_reference, "XX", "KEEPTTL")

@@ -19,6 +19,7 @@ from accounts.oauth.repository import OAuthRepository
 from accounts.oauth.scopes import DEFAULT_SCOPE, are_known, includes, includes_all, parse_scopes
 from accounts.oauth.values import (
     APP_SCHEMA_VERSION,
+    CHALLENGE_PATTERN,
     OUT_OF_BAND,
     UNUSED_APP_TTL_MS,
     USED_APP_TTL_MS,
@@ -26,7 +27,6 @@ from accounts.oauth.values import (
     AuthorizationRequest,
     OAuthApp,
     OAuthError,
-    is_challenge,
     matches_challenge,
 )
 from accounts.sessions.tokens import AccessTokenService
@@ -106,7 +106,7 @@ class OAuthService:
         if not includes_all(app.scopes, scopes):
             raise OAuthError("invalid_scope", "The app is not registered for these scopes.", request=request)
         if (challenge or "code_challenge_method" in query) and not (
-            query.get("code_challenge_method") == "S256" and is_challenge(challenge)
+            query.get("code_challenge_method") == "S256" and CHALLENGE_PATTERN.fullmatch(challenge)
         ):
             raise OAuthError("invalid_request", "PKCE needs a challenge by S256.", request=request)
         return app, request
@@ -119,22 +119,24 @@ class OAuthService:
         return secret
 
     async def exchange_code(
-        self, *, client_id: str, client_secret: str | None, code: str, redirect_uri: str, verifier: str, caller: Caller
+        self, client_id: str, client_secret: str | None, fields: Mapping[str, str], caller: Caller
     ) -> tuple[str, TokenGrant]:
         """Return the access token of a code. The code is used up in every case. Raises OAuthError, RateLimited.
 
-        A repetition ends the token that the code gave (RFC 6749, 4.1.2).
+        `fields` has `code`, `redirect_uri`, and `code_verifier` if the request had a challenge. A repetition ends the
+        token that the code gave (RFC 6749, 4.1.2).
         """
         await self.limits.enforce(caller, "token")
         app = await self._authenticate(client_id, client_secret, is_public=client_secret is None)
+        code = fields.get("code", "")
         stored = await self.oauth.take_code(app.id, code)
         if isinstance(stored, str):
             log.info("code_replayed", app=app.id)
             await self.access_tokens.end_by_reference(stored)
             stored = None
-        if stored is None or stored.request.redirect_uri != redirect_uri:
+        if stored is None or stored.request.redirect_uri != fields.get("redirect_uri", ""):
             raise OAuthError("invalid_grant", "The code is unknown, expired, used, or belongs to another redirect URI.")
-        if not matches_challenge(verifier, stored.request.challenge):
+        if not matches_challenge(fields.get("code_verifier", ""), stored.request.challenge):
             raise OAuthError("invalid_grant", "The code verifier does not match the challenge.")
         if client_secret is None and not stored.request.challenge:
             raise OAuthError("invalid_client", "An app without a secret needs PKCE.", 401)
@@ -150,7 +152,7 @@ class OAuthService:
         return token, grant
 
     async def issue_app_token(
-        self, *, client_id: str, client_secret: str | None, scope: str, caller: Caller
+        self, client_id: str, client_secret: str | None, scope: str, caller: Caller
     ) -> tuple[str, TokenGrant]:
         """Return an access token that belongs to the app and to no account. Raises OAuthError, RateLimited."""
         await self.limits.enforce(caller, "token")
@@ -161,7 +163,7 @@ class OAuthService:
         grant = TokenGrant(app.id, app.name, scopes, app.website)
         return await self.access_tokens.issue_for_app(app.id, grant), grant
 
-    async def revoke(self, *, client_id: str, client_secret: str | None, token: str) -> None:
+    async def revoke(self, client_id: str, client_secret: str | None, token: str) -> None:
         """End a token of the app. It is no error if there is no such token. Raises OAuthError for another app's."""
         _account, found = await self.access_tokens.load(token)
         if found is None:
@@ -170,7 +172,7 @@ class OAuthService:
         is_right = client_secret is None or (app is not None and _has_secret(app, client_secret))
         if found.grant.app_id != client_id or not is_right:
             raise OAuthError("unauthorized_client", "This app may not end this token.", 403)
-        await self.access_tokens.end(token)
+        await self.access_tokens.end(found)
 
     async def _authenticate(self, client_id: str, client_secret: str | None, *, is_public: bool = False) -> OAuthApp:
         """Return the app. A public app has no secret. Raises OAuthError."""

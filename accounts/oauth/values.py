@@ -1,12 +1,12 @@
 """Values of OAuth: apps, authorization requests, authorization codes, and the errors of RFC 6749."""
 
-import base64
 import hashlib
 import re
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
+from fido2.utils import websafe_encode
 
 from socialsite.ids import AccountId, ClientId
 
@@ -18,7 +18,7 @@ UNUSED_APP_TTL_MS: Final = 24 * 3_600_000
 USED_APP_TTL_MS: Final = 400 * 24 * 3_600_000
 """Time from the last token of an account until an app is deleted. Its tokens remain valid."""
 APP_SCHEMA_VERSION: Final = 1
-_CHALLENGE_PATTERN = re.compile(r"[A-Za-z0-9_-]{43}")
+CHALLENGE_PATTERN = re.compile(r"[A-Za-z0-9_-]{43}")
 _VERIFIER_PATTERN = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
@@ -50,8 +50,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, array_like=True):
     @property
     def target(self) -> str:
         """The place to which the browser returns: a host such as `phanpy.social`, or a scheme such as `ivory:`."""
-        parts = urlsplit(self.redirect_uri)
-        return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+        return self.form_action.removeprefix("https://").removeprefix("http://")
 
     @property
     def form_action(self) -> str:
@@ -87,14 +86,9 @@ class OAuthError(Exception):
         self.code, self.description, self.status, self.request = code, description, status, request
 
 
-def is_challenge(text: str) -> bool:
-    return _CHALLENGE_PATTERN.fullmatch(text) is not None
-
-
 def matches_challenge(verifier: str, challenge: str) -> bool:
     """Return whether a verifier has this S256 challenge (RFC 7636). Without a challenge there is no verifier."""
     if not challenge or not verifier:
         return not challenge and not verifier
     digest = hashlib.sha256(verifier.encode("ascii", "replace")).digest()
-    is_same = base64.urlsafe_b64encode(digest).decode().rstrip("=") == challenge
-    return is_same and _VERIFIER_PATTERN.fullmatch(verifier) is not None
+    return websafe_encode(digest) == challenge and _VERIFIER_PATTERN.fullmatch(verifier) is not None

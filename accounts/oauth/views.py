@@ -98,18 +98,10 @@ async def issue_token(request: SiteRequest) -> HttpResponse:
         client_id, secret = _client_credentials(request, fields)
         match fields.get("grant_type"):
             case "authorization_code":
-                token, grant = await service.exchange_code(
-                    client_id=client_id,
-                    client_secret=secret,
-                    code=fields.get("code", ""),
-                    redirect_uri=fields.get("redirect_uri", ""),
-                    verifier=fields.get("code_verifier", ""),
-                    caller=request.caller,
-                )
+                token, grant = await service.exchange_code(client_id, secret, fields, request.caller)
             case "client_credentials":
-                token, grant = await service.issue_app_token(
-                    client_id=client_id, client_secret=secret, scope=fields.get("scope", ""), caller=request.caller
-                )
+                scope = fields.get("scope", "")
+                token, grant = await service.issue_app_token(client_id, secret, scope, request.caller)
             case _:
                 raise OAuthError("unsupported_grant_type", "Use authorization_code or client_credentials.")
     except OAuthError as error:
@@ -124,9 +116,7 @@ async def revoke_token(request: SiteRequest) -> HttpResponse:
     fields = get_form_data(request)
     try:
         client_id, secret = _client_credentials(request, fields)
-        await request.services[OAuthService].revoke(
-            client_id=client_id, client_secret=secret, token=fields.get("token", "")
-        )
+        await request.services[OAuthService].revoke(client_id, secret, fields.get("token", ""))
     except OAuthError as error:
         return _error_response(error)
     return json_response({}, headers=NO_STORE)

@@ -63,8 +63,7 @@ class BrowserRegistry:
 
     async def forget(self, account_id: AccountId, id: str) -> None:
         """Delete a browser. It is no error if there is none."""
-        key = keys.browsers(account_id)
-        await self.store.write(key, ("HDEL", key, id))
+        await self.store.write_one("HDEL", keys.browsers(account_id), id)
 
 
 def browser_id(browser: KnownBrowser) -> str:

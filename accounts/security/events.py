@@ -83,9 +83,8 @@ class SecurityEvents:
         """Delete the events, networks, browsers and second factors of a deleted account."""
         networks = {event.network for event in await self.list_newest(account_id)}
         await self.store.gather([("ZREM", _network_key(each), account_id) for each in networks])
-        key = keys.security_events(account_id)
-        others = keys.security_refusals(account_id), keys.browsers(account_id), keys.factors(account_id)
-        await self.store.write(key, ("UNLINK", key, *others))
+        builders = (keys.security_events, keys.security_refusals, keys.browsers, keys.factors)
+        await self.store.write_one("UNLINK", *(build_key(account_id) for build_key in builders))
 
 
 def _network_key(network: str) -> Key:

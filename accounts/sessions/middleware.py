@@ -6,7 +6,8 @@ request.auser. Django's alogin and alogout need the last two. After the view it 
 deletes the cookie, as Django's SessionMiddleware does, but without a thread.
 """
 
-from typing import Any
+from collections.abc import Awaitable
+from contextlib import suppress
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -20,13 +21,14 @@ from accounts.sessions.service import SessionService, SessionStore
 from accounts.sessions.tokens import AccessTokenService
 from accounts.sessions.values import SessionToken
 from socialsite.errors import RateLimited
+from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits, raise_if_refused
 from socialsite.recipes.rate_limit import parse_decision
 from socialsite.store.commands import Command
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import PROBE_PATHS, Middleware
 from socialsite.web.middleware.errors import respond_to_error
-from socialsite.web.requests import SAFE_METHODS, SiteRequest, is_api_path, require_viewer_id, wants_json
+from socialsite.web.requests import SAFE_METHODS, SiteRequest, is_api_path, wants_json
 from socialsite.web.responses import set_own_cookie
 
 
@@ -34,29 +36,20 @@ class SessionMiddleware(Middleware):
     """Answers 503 if the session or the account cannot be read; an error never means "signed out"."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
+        request.account, is_api = None, is_api_path(request.path_info)
         if request.path_info in PROBE_PATHS:
-            request.account = None
             return await self.get_response(request)
-        if is_api_path(request.path_info):
-            return await self._respond_to_api(request)
         try:
-            await load_session(request)
+            await (load_token(request) if is_api else load_session(request))
         except (StoreUnavailable, RateLimited) as error:
             return respond_to_error(request, error)
         response = await self.get_response(request)
         try:
-            await save_session(request, response)
+            if not is_api:
+                await save_session(request, response)
         except StoreUnavailable as error:
             return respond_to_error(request, error)
         return response
-
-    async def _respond_to_api(self, request: SiteRequest) -> HttpResponseBase:
-        request.account = None
-        try:
-            await load_token(request)
-        except (StoreUnavailable, RateLimited) as error:
-            return respond_to_error(request, error)
-        return await self.get_response(request)
 
 
 async def load_token(request: SiteRequest) -> None:
@@ -70,11 +63,7 @@ async def load_token(request: SiteRequest) -> None:
     request.decisions = [parse_decision(reply) for reply in replies[len(reads) :]]
     for decision in request.decisions:
         raise_if_refused(decision)
-    try:
-        await tokens.touch(token)
-    except StoreUnavailable:
-        if request.method not in SAFE_METHODS:
-            raise
+    await _store_last_use(request, tokens.touch(token))
 
 
 def find_bearer_token(request: SiteRequest) -> str:
@@ -106,13 +95,18 @@ async def load_session(request: SiteRequest) -> None:
     for reply in replies[len(reads) : len(reads) + len(hits)]:
         raise_if_refused(parse_decision(reply))
     if badge and account is not None:
-        await _set_badge(request, replies[-1])
+        with suppress(StoreUnavailable):  # the page is shown without a badge
+            request.badge = await services[BadgePort].parse_reply(AccountId(account.id), replies[-1])
+    await _store_last_use(request, services[SessionService].touch(session, now_ms))
+
+
+async def _store_last_use(request: SiteRequest, touch: Awaitable[None]) -> None:
+    """Await the write. If the store rejects writes, a page is shown, and a later request writes the last use."""
     try:
-        await services[SessionService].touch(session, now_ms)
+        await touch
     except StoreUnavailable:
         if request.method not in SAFE_METHODS:
             raise
-        # if the store rejects writes, the page is shown and a later request writes the last use
 
 
 def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
@@ -123,15 +117,7 @@ def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
     token = SessionToken.parse(cookie)
     if token is None or request.method not in SAFE_METHODS or wants_json(request):
         return []
-    return [request.services[BadgePort].read_command(token.account_id)]
-
-
-async def _set_badge(request: SiteRequest, reply: Any) -> None:
-    """Set request.badge from the reply to `_badge_commands`."""
-    try:
-        request.badge = await request.services[BadgePort].parse_reply(require_viewer_id(request), reply)
-    except StoreUnavailable:
-        return  # the page is shown without a badge
+    return [request.services[BadgePort].read_command(token.owner)]
 
 
 def _set_account(request: SiteRequest, account: Account | None, session: SessionStore) -> None:

@@ -56,19 +56,12 @@ class SessionRepository:
         """Store a new session. If the account has `max_sessions` sessions, its least recently used session ends."""
         session, index = self._keys(token.owner, token.session_id)
         ttl_ms = self.limits.ttl_ms(stored.created_ms, now_ms)
-        args = (
-            token.session_id,
-            encode(stored),
-            now_ms,
-            ttl_ms,
-            self.limits.idle_timeout_ms,
-            self.limits.max_sessions,
-        )
+        args = (token.session_id, encode(stored), now_ms, ttl_ms, self.limits.idle_timeout_ms, self.limits.max_sessions)
         await self._sessions[index].run(OPEN_SESSION_SCRIPT, [session, index], args)
 
     async def save(self, token: SessionToken, stored: StoredSession) -> bool:
         """Replace the value of a session. Returns False if the session has ended."""
-        session, index = self._keys(token.account_id, token.session_id)
+        session, index = self._keys(token.owner, token.session_id)
         args = (token.session_id, encode(stored))
         return bool(await self._sessions[index].run(SAVE_SESSION_SCRIPT, [session, index], args))
 
@@ -111,16 +104,15 @@ class SessionRepository:
 
     async def _read_session_ids(self, owner: Owner) -> Sequence[str]:
         index = self.keys.index(owner)
-        newest = ("ZRANGE", index, 0, self.limits.max_sessions - 1, "REV")
-        return [reply.decode() for reply in await self._sessions[index].execute(*newest)]
+        replies = await self._sessions.execute("ZRANGE", index, 0, self.limits.max_sessions - 1, "REV")
+        return [reply.decode() for reply in replies]
 
     async def _end(self, owner: Owner, ids: Sequence[str], except_id: str | None = None) -> int:
         index = self.keys.index(owner)
         sessions = [self.keys.session(owner, session_id) for session_id in ids]
         args = ("these" if except_id is None else "all", except_id or "", *ids)
-        # `write` waits for replicas if they are required: after a failover the session must stay ended.
-        (ended,) = await self._sessions.write(index, END_SESSIONS_SCRIPT.command([index, *sessions], args))
-        return int(ended)
+        # `write_script` waits for replicas if they are required: after a failover the session must stay ended.
+        return int(await self._sessions.write_script(END_SESSIONS_SCRIPT, [index, *sessions], args))
 
     def _keys(self, owner: Owner, session_id: str) -> tuple[Key, Key]:
         return self.keys.session(owner, session_id), self.keys.index(owner)

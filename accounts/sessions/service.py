@@ -23,7 +23,6 @@ from accounts.sessions.values import (
     SESSION_ID_PATTERN,
     SESSION_SCHEMA_VERSION,
     ActiveSession,
-    SessionLimits,
     SessionRecord,
     SessionToken,
     StoredSession,
@@ -46,13 +45,6 @@ class SessionService:
     clock: TimeSource
     on_sessions_ended: OnSessionsEnded
 
-    @property
-    def limits(self) -> SessionLimits:
-        return self.sessions.limits
-
-    def now_ms(self) -> int:
-        return self.clock.now_ms()
-
     # The session of a request
 
     async def load(self, cookie: str | None, now_ms: int) -> "tuple[Account | None, SessionStore]":
@@ -66,14 +58,14 @@ class SessionService:
     def read_session_commands(self, cookie: str | None) -> list[Command]:
         """Return the three commands that read a session, or none if this site cannot have issued the cookie."""
         token = SessionToken.parse(cookie)
-        return self.read_commands(self.sessions, token.account_id, token.session_id) if token else []
+        return self.read_commands(self.sessions, token.owner, token.session_id) if token else []
 
     def parse_session_replies(
         self, cookie: str | None, replies: Sequence[Reply], now_ms: int
     ) -> "tuple[Account | None, SessionStore]":
         """Return the account and the session from the replies to `read_session_commands`."""
         token = SessionToken.parse(cookie)
-        if token is not None and (active := self.parse_active(self.sessions, token.account_id, replies, now_ms)):
+        if token is not None and (active := self.parse_active(self.sessions, token.owner, replies, now_ms)):
             account, record = active
             session = SessionStore(cookie, sessions=self)
             session.populate(record)
@@ -87,27 +79,34 @@ class SessionService:
         token = session.token
         if token is None or session.created_ms is None:
             return
-        if now_ms - session.last_used_ms < self.limits.touch_interval_ms:
+        if now_ms - session.last_used_ms < self.sessions.limits.touch_interval_ms:
             return
-        await self.sessions.touch(token.account_id, token.session_id, session.created_ms, now_ms)
+        await self.sessions.touch(token.owner, token.session_id, session.created_ms, now_ms)
         session.last_used_ms = now_ms
 
     async def are_sessions_active(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
         """Return for each (account id, session or token id) whether a request with it would be signed in."""
         active: list[bool] = []
         for batch in batches(pairs, SESSIONS_PER_CHECK):
-            active += await self._check_batch(batch)
+            checks = [(kind, account_id, i) for account_id, i in batch for kind in (self.sessions, self.tokens)]
+            replies = await self.accounts.gather([read for check in checks for read in self.read_commands(*check)])
+            now_ms = self.clock.now_ms()
+            are_valid = [
+                self.parse_active(kind, account_id, reply, now_ms) is not None
+                for (kind, account_id, _), reply in zip(checks, batches(replies, 3), strict=True)
+            ]
+            active += map(any, batches(are_valid, 2))
         return active
 
     # The sessions of an account
 
     async def list_sessions(self, account_id: AccountId, current: str | None = None) -> list[ActiveSession]:
         """Return the active sessions; the last used comes first. `current` is the id of the viewer's session."""
-        now_ms = self.now_ms()
+        now_ms = self.clock.now_ms()
         return [
             ActiveSession(i, s.stored.device, s.stored.created_ms, s.last_used_ms, current=i == current)
             for i, s in await self.sessions.list_sessions(account_id)
-            if not self.limits.is_expired(s.stored.created_ms, s.last_used_ms, now_ms)
+            if not self.sessions.limits.is_expired(s.stored.created_ms, s.last_used_ms, now_ms)
         ]
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
@@ -128,20 +127,11 @@ class SessionService:
         for session_id in ended if except_id else (None,):
             await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
 
-    # Methods that SessionStore calls
-
     async def find(self, token: SessionToken) -> SessionRecord | None:
         """Return the session of a token, or None if a request with this token would not be signed in."""
-        commands = self.read_commands(self.sessions, token.account_id, token.session_id)
-        replies = await self.accounts.gather(commands)
-        active = self.parse_active(self.sessions, token.account_id, replies, self.now_ms())
+        replies = await self.accounts.gather(self.read_commands(self.sessions, token.owner, token.session_id))
+        active = self.parse_active(self.sessions, token.owner, replies, self.clock.now_ms())
         return active[1] if active else None
-
-    async def open(self, token: SessionToken, stored: StoredSession) -> None:
-        await self.sessions.open(token, stored, self.now_ms())
-
-    async def save(self, token: SessionToken, stored: StoredSession) -> bool:
-        return await self.sessions.save(token, stored)
 
     def read_commands(self, sessions: SessionRepository, account_id: AccountId, session_id: str) -> list[Command]:
         """Return the three commands that read a session and its account. `parse_active` takes their replies."""
@@ -162,21 +152,6 @@ class SessionService:
         if sessions.limits.is_expired(record.stored.created_ms, record.last_used_ms, now_ms):
             return None
         return (account, record) if _matches_account(record.stored, account) else None
-
-    async def _check_batch(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
-        kinds = (self.sessions, self.tokens)
-        commands = [
-            command for account_id, i in pairs for kind in kinds for command in self.read_commands(kind, account_id, i)
-        ]
-        replies, now_ms = await self.accounts.gather(commands), self.now_ms()
-        size = 3 * len(kinds)
-        return [
-            any(
-                self.parse_active(kind, account_id, replies[start : start + 3], now_ms) is not None
-                for kind, start in zip(kinds, range(n * size, (n + 1) * size, 3), strict=True)
-            )
-            for n, (account_id, _) in enumerate(pairs)
-        ]
 
 
 def _matches_account(stored: StoredSession, account: Account) -> bool:
@@ -239,10 +214,6 @@ class SessionStore(SessionBase):
             self.populate(record)
         return self._session_cache
 
-    async def aexists(self, session_key: str) -> bool:
-        token = SessionToken.parse(session_key)
-        return token is not None and await self._service.find(token) is not None
-
     async def acreate(self) -> None:
         """Begin a new session. It is stored once it belongs to an account."""
         self.make_anonymous()
@@ -266,20 +237,20 @@ class SessionStore(SessionBase):
         """
         data = await self._get_data(no_load=must_create)
         owner, token = _account_id_of(data), self.token
-        if token is not None and (owner != token.account_id or must_create):
+        if token is not None and (owner != token.owner or must_create):
             await self.adelete()  # the viewer signed out, or signed in to another account
             self._session_key = token = None
         if owner is None:
             return
         if token is None:
             await self._open_session(owner, data)
-        elif not await self._service.save(token, self._to_stored(data)):
+        elif not await self._service.sessions.save(token, self._to_stored(data)):
             raise UpdateError
 
     async def adelete(self, session_key: str | None = None) -> None:
         token = SessionToken.parse(session_key) if session_key else self.token
         if token is not None:
-            await self._service.end(token.account_id, token.session_id)
+            await self._service.end(token.owner, token.session_id)
 
     async def aflush(self) -> None:
         await super().aflush()
@@ -287,15 +258,11 @@ class SessionStore(SessionBase):
 
     def get_session_cookie_age(self) -> int:
         """Return the seconds until the absolute timeout. The store enforces the idle timeout."""
-        now_ms = self._service.now_ms()
-        return ((self.created_ms or now_ms) + self._service.limits.absolute_timeout_ms - now_ms) // 1000
+        now_ms = self._service.clock.now_ms()
+        return ((self.created_ms or now_ms) + self._service.sessions.limits.absolute_timeout_ms - now_ms) // 1000
 
     @classmethod
     def clear_expired(cls) -> None:
-        """Do nothing: stored sessions have a TTL."""
-
-    @classmethod
-    async def aclear_expired(cls) -> None:
         """Do nothing: stored sessions have a TTL."""
 
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
@@ -314,13 +281,13 @@ class SessionStore(SessionBase):
 
     async def _open_session(self, owner: AccountId, data: dict[str, Any]) -> None:
         token = SessionToken.generate(owner)
-        self.last_used_ms = self._service.now_ms()
+        self.last_used_ms = self._service.clock.now_ms()
         self.created_ms = self.created_ms or self.last_used_ms
-        await self._service.open(token, self._to_stored(data))
+        await self._service.sessions.open(token, self._to_stored(data), self.last_used_ms)
         self._session_key = token.cookie_value
 
     def _to_stored(self, data: dict[str, Any]) -> StoredSession:
-        return StoredSession(SESSION_SCHEMA_VERSION, self.created_ms or self._service.now_ms(), self.device, data)
+        return StoredSession(SESSION_SCHEMA_VERSION, self.created_ms or self._service.clock.now_ms(), self.device, data)
 
 
 def _account_id_of(data: Mapping[str, Any]) -> AccountId | None:

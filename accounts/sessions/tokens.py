@@ -97,14 +97,11 @@ class AccessTokenService:
         tokens = (_build_token(token_id, account_id, record) for token_id, record in sessions)
         return [token for token in tokens if token is not None]
 
-    async def end(self, text: str) -> bool:
-        """End a token. Return whether it was valid."""
-        token = BearerToken.parse(text)
-        if token is None:
-            return False
-        if isinstance(token.owner, int):
-            return await self.sessions.end(token.owner, token.session_id)
-        return await self.app_tokens.end(token.owner, token.session_id)
+    async def end(self, token: AccessToken) -> bool:
+        """End a token. Return whether it was open."""
+        if token.account_id is not None:
+            return await self.sessions.end(token.account_id, token.id)
+        return await self.app_tokens.end(ClientId(token.grant.app_id), token.id)
 
     @staticmethod
     def reference(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Final, Generic, Self, TypeVar
 
 import msgspec
 
@@ -49,16 +49,28 @@ _SYSTEMS: Sequence[tuple[str, str]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SessionToken:
-    """The token of a session. Its repr omits the secret."""
+Owner = TypeVar("Owner", bound=AccountId | ClientId)
 
-    account_id: AccountId
+
+@dataclass(frozen=True)
+class _Token(Generic[Owner]):
+    """A secret and its owner. Its repr omits the secret."""
+
+    owner: Owner
     secret: str = field(repr=False)
 
     @classmethod
-    def generate(cls, account_id: AccountId) -> Self:
-        return cls(account_id, secrets.token_urlsafe(32))
+    def generate(cls, owner: Owner) -> Self:
+        return cls(owner, secrets.token_urlsafe(32))
+
+    @property
+    def session_id(self) -> str:
+        """The hex SHA-256 of the secret. It identifies the session in keys, pages and live messages."""
+        return hash_secret(self.secret)
+
+
+class SessionToken(_Token[AccountId]):
+    """The token of a session."""
 
     @classmethod
     def parse(cls, cookie: str | None) -> Self | None:
@@ -68,28 +80,11 @@ class SessionToken:
 
     @property
     def cookie_value(self) -> str:
-        return f"{self.account_id}.{self.secret}"
-
-    @property
-    def owner(self) -> AccountId:
-        return self.account_id
-
-    @property
-    def session_id(self) -> str:
-        """The hex SHA-256 of the secret. It identifies the session in keys, pages and live messages."""
-        return hash_secret(self.secret)
+        return f"{self.owner}.{self.secret}"
 
 
-@dataclass(frozen=True, slots=True)
-class BearerToken:
-    """The secret of an access token and its owner, an account or an app. No cookie has this form."""
-
-    owner: AccountId | ClientId
-    secret: str = field(repr=False)
-
-    @classmethod
-    def generate(cls, owner: AccountId | ClientId) -> Self:
-        return cls(owner, secrets.token_urlsafe(32))
+class BearerToken(_Token[AccountId | ClientId]):
+    """An access token of an account or an app. No cookie has this form."""
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -103,10 +98,6 @@ class BearerToken:
     @property
     def text(self) -> str:
         return f"{self.owner}-{self.secret}"
-
-    @property
-    def session_id(self) -> str:
-        return hash_secret(self.secret)
 
 
 def hash_secret(secret: str) -> str:
@@ -166,7 +157,7 @@ APP_TOKEN_LIMITS = SessionLimits(30 * DAY_MS, NEVER_MS, max_sessions=ACCESS_TOKE
 """Everybody may register an app and get tokens for it, so unused ones expire."""
 
 
-class StoredSession(msgspec.Struct, frozen=True, array_like=True, repr_omit_defaults=True):
+class StoredSession(msgspec.Struct, frozen=True, array_like=True):
     """The stored value of a session. Its last use is in the account's index.
 
     `data` is Django's session dictionary. `schema_version` is first, so that a later layout can be recognized.

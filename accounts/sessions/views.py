@@ -188,7 +188,7 @@ async def _show_waiting(request: SiteRequest, error: AccountWaiting) -> HttpResp
 
 async def waiting_page(request: SiteRequest) -> HttpResponse:
     """Show the state of an application: waiting, approved, or refused with the text of staff."""
-    account, joining = await _find_applicant(request), request.services[JoiningService]
+    account, joining = await _find_pending(request, is_applicant=True), request.services[JoiningService]
     application = await joining.find_application(AccountId(account.id))
     if application.refusal:
         await joining.mark_refusal_read(account)
@@ -199,20 +199,12 @@ async def waiting_page(request: SiteRequest) -> HttpResponse:
 
 async def withdraw(request: SiteRequest) -> HttpResponse:
     """Delete an account that waits for approval."""
-    account = await _find_applicant(request)
+    account = await _find_pending(request, is_applicant=True)
     if not await request.services[AccountService].withdraw(account_id=AccountId(account.id)):
         if wants_json(request):
             raise Conflict
         return SeeOther(WAITING_PATH)  # staff has approved the account meanwhile
     return set_pending_login(done(request, {}, default="/accounts/login/", message=_("Your account is deleted.")), "")
-
-
-async def _find_applicant(request: SiteRequest) -> Account:
-    """Return the account of the pending log-in, if it waits or is approved meanwhile. Raises SignInRequired."""
-    account = await request.services[PendingLogins].find_in_any_state(_pending_cookie(request))
-    if account is None or account.state not in (ACTIVE, WAITING):
-        raise SignInRequired
-    return account
 
 
 async def factor_page(request: SiteRequest) -> HttpResponse:
@@ -252,10 +244,14 @@ async def _render_factor_page(
     return redisplay_form(request, "accounts/factor.html", form, error, page)
 
 
-async def _find_pending(request: SiteRequest) -> Account:
-    """Return the account of the pending log-in. Raises SignInRequired."""
+async def _find_pending(request: SiteRequest, *, is_applicant: bool = False) -> Account:
+    """Return the account of the pending log-in. That of an applicant waits, or is approved meanwhile.
+
+    Another one may be suspended: its owner reads why after the second factor. Raises SignInRequired.
+    """
     account = await request.services[PendingLogins].find(_pending_cookie(request))
-    if account is None:
+    states = (ACTIVE, WAITING) if is_applicant else (ACTIVE, SUSPENDED)
+    if account is None or account.state not in states or (account.delete_ms and not is_applicant):
         raise SignInRequired
     return account
 

@@ -28,7 +28,7 @@ QR_BORDER = 4  # modules, as ISO/IEC 18004 requires
 async def totp_page(request: SiteRequest) -> HttpResponse:
     """Show a new secret as QR code and as text. The form contains the signed secret, so that nothing is stored yet."""
     require_step_up(request)
-    account, secret = require_account(request), FactorService.generate_secret()
+    account, secret = require_account(request), pyotp.random_base32()
     form = TotpForm(initial={"setup": signing.dumps([account.id, secret], salt=SETUP_SALT)})
     page = build_setup_page(account, secret, get_site(request).title)
     data = lambda: {"secret": secret, "uri": page["uri"], "setup": form.initial["setup"]}  # noqa: E731

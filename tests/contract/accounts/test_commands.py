@@ -196,7 +196,8 @@ def test_factors_of_a_locked_out_account_are_removed_with_a_trace():
     async def set_up(services):
         await services.factors.add(1, "totp", b"\x92\xa1A\x01", Caller(None, "203.0.113.9"), "totp_added")
         token = SessionToken.generate(1)
-        await services.sessions.open(token, StoredSession(1, services.clock.now_ms(), "", {}))
+        now_ms = services.clock.now_ms()
+        await services.repositories.sessions.open(token, StoredSession(1, now_ms, "", {}), now_ms)
 
     async def traces(services):
         log, events = (await AuditLog(services.store).search(10))[0], await services.security_events.list_newest(1)

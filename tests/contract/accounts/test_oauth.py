@@ -24,9 +24,7 @@ async def register(services: Services, scopes: str = "read write") -> tuple[OAut
 
 
 async def exchange(services: Services, app: OAuthApp, secret: str, code: str) -> str:
-    token, _ = await services.oauth.exchange_code(
-        client_id=app.id, client_secret=secret, code=code, redirect_uri=REDIRECT_URI, verifier="", caller=CALLER
-    )
+    token, _ = await services.oauth.exchange_code(app.id, secret, {"code": code, "redirect_uri": REDIRECT_URI}, CALLER)
     return token
 
 
@@ -67,8 +65,8 @@ async def test_an_app_ends_its_tokens_and_a_suspension_ends_those_of_the_account
 ) -> None:
     app, secret = await register(services)
     first, second = [await exchange(services, app, secret, await issue_code(services, alice, app)) for _ in range(2)]
-    own, _ = await services.oauth.issue_app_token(client_id=app.id, client_secret=secret, scope="", caller=CALLER)
-    await services.oauth.revoke(client_id=app.id, client_secret=secret, token=first)
+    own, _ = await services.oauth.issue_app_token(app.id, secret, "", CALLER)
+    await services.oauth.revoke(app.id, secret, first)
     assert await services.access_tokens.load(first) == (None, None)
     await services.accounts.suspend(account_id=AccountId(alice.id))
     assert await services.access_tokens.load(second) == (None, None)
@@ -90,8 +88,8 @@ async def test_registrations_and_tokens_have_limits_of_their_own(services: Servi
     with pytest.raises(RateLimited):
         await register(limited)
     for _ in range(3):
-        await limited.oauth.issue_app_token(client_id=app.id, client_secret=secret, scope="", caller=CALLER)
+        await limited.oauth.issue_app_token(app.id, secret, "", CALLER)
     with pytest.raises(RateLimited):
-        await limited.oauth.issue_app_token(client_id=app.id, client_secret=secret, scope="", caller=CALLER)
+        await limited.oauth.issue_app_token(app.id, secret, "", CALLER)
     other = Caller(None, "198.51.100.1")
-    assert await limited.oauth.issue_app_token(client_id=app.id, client_secret=secret, scope="", caller=other)
+    assert await limited.oauth.issue_app_token(app.id, secret, "", other)

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from accounts.addresses import InvalidAddress, mask_address, normalize_address
 from accounts.mail.links import confirmation_token, reset_token, unsubscribe_token
-from accounts.mail.texts import render_text
+from accounts.mail.message import render_text
 from accounts.mail.values import MailKind
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services

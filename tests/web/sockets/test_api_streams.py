@@ -205,7 +205,9 @@ async def test_a_lost_token_closes_the_socket_and_ends_the_events(daphne, world,
         assert await anext(chunks) == ":thump\n"
         await until_open(stream, alice, daphne)
         if loss == "revocation":
-            await services.access_tokens.end(token)
+            _account, loaded = await services.access_tokens.load(token)
+            assert loaded is not None
+            assert await services.access_tokens.end(loaded)
         else:
             await services.accounts.suspend(account_id=alice.id)
         assert await stream.close_code() == 4401
