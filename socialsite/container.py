@@ -67,7 +67,6 @@ from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trends import TrendService
 from timelines.importing.account_lists import AccountListsImport
 from timelines.importing.graph import GraphImport
-from timelines.importing.pictures import PicturesImport
 from timelines.importing.posts import PostsImport
 from timelines.importing.reactions import ReactionsImport
 from timelines.importing.service import ImportService
@@ -329,7 +328,7 @@ class Services:
     @cached_property
     def imports(self) -> ImportService:
         lists_import = self._build(AccountListsImport, following=self._build(FollowingService))  # without notifications
-        return self._build(ImportService, lists_import=lists_import, notify=self.mail.notify_if_available)
+        return self._build(ImportService, lists_import=lists_import)
 
     # Publishing and reactions
 
@@ -418,7 +417,6 @@ class Services:
     affected_timelines = _Built(AffectedTimelines)
     archiving = _Built(ArchivingService)
     graph_import = _Built(GraphImport)
-    pictures_import = _Built(PicturesImport)
     posts_import = _Built(PostsImport)
     reactions_import = _Built(ReactionsImport)
     demo = _Built(DemoLoader)

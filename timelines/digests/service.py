@@ -11,6 +11,7 @@ from django.utils.translation import override
 from accounts.mail.repository import MailRepository
 from accounts.mail.service import MailService
 from accounts.mail.values import DIGEST_PERIODS_MS
+from socialsite.batches import group_by
 from socialsite.ids import AccountId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from timelines.notifications.notification import VisibleNotification
@@ -66,10 +67,8 @@ class DigestService:
     async def _write_lines(self, account_id: AccountId, since_ms: int, language: str) -> Sequence[str]:
         """Return a line for each kind of unread notifications since that time. Hidden ones do not count."""
         page = await self.notifications.page(account_id, limit=NOTIFICATIONS_PER_DIGEST)
-        by_kind: dict[str, list[VisibleNotification]] = {}
-        for entry in page.entries:
-            if not entry.is_read and entry.created_ms > since_ms:
-                by_kind.setdefault(entry.kind, []).append(entry)
+        unread = (entry for entry in page.entries if not entry.is_read and entry.created_ms > since_ms)
+        by_kind = group_by(unread, lambda entry: entry.kind)
         with override(language or settings.LANGUAGE_CODE):
             return [_write_line(kind, by_kind[kind]) for kind in KIND_LABELS if kind in by_kind]
 

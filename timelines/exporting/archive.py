@@ -95,7 +95,7 @@ class ArchiveWriter:
 
     async def write(self, file: "File[bytes]") -> None:
         """Write the archive. Raises StoreError, OSError."""
-        self._total = 3 * await self.sources.author_feeds.count(self._id)  # three passes
+        self._total = 2 * await self.sources.author_feeds.count(self._id)  # two passes
         with zipfile.ZipFile(file, "w") as self._zip:
             await self._write("outbox.json", self._collection("outbox.json", self._activities()))
             context = await self._write_lists()
@@ -109,7 +109,6 @@ class ArchiveWriter:
             await self._write_actor()
             context["pages"] = [page async for page in self._write_pages()]
             await self._write_text("index.html", await self._render("index", context))
-            await self._write_pictures()
 
     # Members
 
@@ -204,7 +203,10 @@ class ArchiveWriter:
         return ActivityBuilder(self.transfer.base_url, self.account.author, authors)
 
     async def _write_pages(self) -> AsyncIterator[Json]:
-        """Write pages with the posts of a month each, or of a part of a month. Yield what index.html says of them."""
+        """Write pages with the posts of a month each, or of a part of a month, and the pictures of these posts.
+
+        Yield what index.html says of the pages.
+        """
         number = 0
         async for batch in self._post_batches():
             builder = await self._builder([post for versions in batch for post in versions[-1:]])
@@ -223,9 +225,6 @@ class ArchiveWriter:
                 name = f"posts/{month}-{number}.html"
                 await self._write_text(name, await self._render("posts", {"posts": posts, "month": month}))
                 yield {"name": name, "month": month, "count": len(posts)}
-
-    async def _write_pictures(self) -> None:
-        async for batch in self._post_batches():
             for versions in batch:
                 for each in {each.id: each for version in versions for each in version.extra.media}.values():
                     await self._write_picture(picture_path(each), _file_of(each))

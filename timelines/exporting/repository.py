@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
+from struct import Struct
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store, load_script
@@ -10,7 +12,7 @@ from timelines.exporting.transfer import TRANSFERS_CAP, Transfer, decode_transfe
 
 SAVE_TRANSFER = load_script("save_draft.lua", "timelines.drafts")
 REPLACE_TRANSFER = load_script("replace_draft.lua", "timelines.drafts")
-DIGEST_BYTES, ID_BYTES = 16, 7
+ENTRY, ID_BYTES = Struct("16s7s"), 7  # digest of a source, id of its post
 
 ImportedPost = tuple[str, PostId]
 """The digest of a source (32 hex digits), and the id of its post; or LIKE or BOOKMARK, and the id of a marked post."""
@@ -52,34 +54,24 @@ class Transfers:
     ) -> None:
         """Record posts before they are written. A repetition records them again."""
         key = keys.imported_posts(account_id, transfer_id)
-        page = b"".join(bytes.fromhex(digest) + post_id.to_bytes(ID_BYTES, "big") for digest, post_id in posts)
+        page = b"".join(ENTRY.pack(bytes.fromhex(digest), id.to_bytes(ID_BYTES, "big")) for digest, id in posts)
         await self._timelines.write(key, ("RPUSH", key, page), ("PEXPIREAT", key, expires_ms))
 
     async def count_imported(self, account_id: AccountId, transfer_id: int) -> Counter[str]:
         """Return the number of recorded `posts`, `likes` and `bookmarks`, each counted once."""
         key = keys.imported_posts(account_id, transfer_id)
         pages = await self._timelines.execute("LRANGE", key, 0, -1)  # at most IMPORT_ROWS_CAP of each
-        kinds = {LIKE: "likes", BOOKMARK: "bookmarks"}
-        return Counter(
-            kinds.get(entry[:DIGEST_BYTES].hex(), "posts") for entry in {e for p in pages for e in _split(p)}
-        )
+        entries, kinds = set(chain.from_iterable(map(ENTRY.iter_unpack, pages))), {LIKE: "likes", BOOKMARK: "bookmarks"}
+        return Counter(kinds.get(digest.hex(), "posts") for digest, _id in entries)
 
     async def last_imported(self, account_id: AccountId, transfer_id: int) -> list[ImportedPost]:
         """Return the recorded posts of the last page, or an empty list if there is none."""
         page = await self._timelines.execute("LINDEX", keys.imported_posts(account_id, transfer_id), -1)
-        return list(map(_parse_imported, _split(page or b"")))
+        entries = ENTRY.iter_unpack(page or b"")
+        return [(digest.hex(), PostId(int.from_bytes(id, "big"))) for digest, id in entries]
 
     async def drop_last_imported(self, account_id: AccountId, transfer_id: int) -> None:
         await self._timelines.write_one("RPOP", keys.imported_posts(account_id, transfer_id))
 
     async def forget_imported(self, account_id: AccountId, transfer_id: int) -> None:
         await self._timelines.write_one("UNLINK", keys.imported_posts(account_id, transfer_id))
-
-
-def _split(page: bytes) -> list[bytes]:
-    size = DIGEST_BYTES + ID_BYTES
-    return [page[start : start + size] for start in range(0, len(page), size)]
-
-
-def _parse_imported(entry: bytes) -> ImportedPost:
-    return entry[:DIGEST_BYTES].hex(), PostId(int.from_bytes(entry[DIGEST_BYTES:], "big"))

@@ -100,8 +100,8 @@ class ExportService:
         for transfer in await self.transfers.all(account_id):
             await self.delete(account_id, transfer)
 
-    async def find_orphans(self) -> list[str]:
-        """Return the names of the stored files that belong to no transfer, or to one that is over."""
+    async def sweep(self) -> None:
+        """Delete the files that belong to no transfer, or to one that is over."""
         now_ms, orphans = self.clock.now_ms(), []
         for name in await self.files.list_names(f"{FOLDER}/"):
             match = FILE_NAME.fullmatch(name.removeprefix(f"{FOLDER}/"))
@@ -109,11 +109,7 @@ class ExportService:
             transfer = await self.transfers.find(owner_id, int(match[2])) if match else None
             if transfer is None or transfer.file_name(owner_id) != name or transfer.expires_ms <= now_ms:
                 orphans.append(name)
-        return orphans
-
-    async def sweep(self) -> None:
-        """Delete the files of transfers that are over or deleted."""
-        await self.files.delete(await self.find_orphans())
+        await self.files.delete(orphans)
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:

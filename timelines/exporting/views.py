@@ -16,7 +16,6 @@ from timelines.exporting.transfer import Transfer
 from timelines.pages.presenters import Json
 
 ARCHIVE_URL = "/accounts/archive/"
-ARCHIVE_TEMPLATE = "accounts/archive.html"
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
@@ -25,7 +24,7 @@ async def index(request: SiteRequest) -> HttpResponseBase:
     export = exports[0] if exports else None
     return respond(
         request,
-        ARCHIVE_TEMPLATE,
+        "accounts/archive.html",
         page=lambda: _context(request, export),
         data=lambda: {"archive": None if export is None else transfer_json(export)},
     )

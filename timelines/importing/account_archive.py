@@ -85,9 +85,10 @@ class AccountArchive:
         """
         if "outbox.json" in self._members:
             self.handle = self.handle or str(self._read_json("actor.json", {}).get("preferredUsername", ""))
-            items = (item for item in self._activities() if not self._is_own_boost(item))
+            items = (item for item in self._collection("outbox.json") if not self._is_own_boost(item))
             return offset_lines(items, _parse_activity, self.handle, tally, offset)
-        self.handle = self.handle or self._x_handle()
+        if not self.handle and (accounts := self._read_json("account.js", [])):
+            self.handle = str(accounts[0]["account"]["username"])
         return offset_lines(self._tweets(), _parse_tweet, self.handle, tally, offset)
 
     def marked_posts(self) -> Iterator[MarkedPost]:
@@ -96,9 +97,8 @@ class AccountArchive:
         Raises ArchiveUnreadable.
         """
         for kind, name in ((LIKE, "likes.json"), (BOOKMARK, "bookmarks.json")):
-            if name in self._members:
-                yield from (MarkedPost(kind, str(url)) for url in self._collection(name))
-        for item in self._activities() if "outbox.json" in self._members else ():
+            yield from (MarkedPost(kind, str(url)) for url in self._collection(name))
+        for item in self._collection("outbox.json"):
             if self._is_own_boost(item):
                 with _readable():
                     at_ms = int(datetime.fromisoformat(item["published"]).timestamp() * 1000)
@@ -119,21 +119,17 @@ class AccountArchive:
     def _tweet_files(self) -> list[str]:
         return sorted(name for name in self._zip.namelist() if TWEETS.fullmatch(name))
 
-    def _activities(self) -> Iterator[Json]:
-        return self._collection("outbox.json")
-
     def _collection(self, name: str) -> Iterator[Json]:
-        with _readable(), self._open(self._members[name]) as file:
-            yield from iterate_array(TextIOWrapper(file, "utf-8"), '"orderedItems"')
+        """Yield the items of a member, or nothing if there is no such member."""
+        return self._array(self._members[name], '"orderedItems"') if name in self._members else iter(())
 
     def _tweets(self) -> Iterator[Json]:
         for name in self._tweet_files():
-            with _readable(), self._open(name) as file:
-                yield from (each.get("tweet", each) for each in iterate_array(TextIOWrapper(file, "utf-8"), "="))
+            yield from (each.get("tweet", each) for each in self._array(name, "="))
 
-    def _x_handle(self) -> str:
-        accounts = self._read_json("account.js", [])
-        return str(accounts[0]["account"]["username"]) if accounts else ""
+    def _array(self, name: str, before: str) -> Iterator[Json]:
+        with _readable(), self._open(name) as file:
+            yield from iterate_array(TextIOWrapper(file, "utf-8"), before)
 
     def _read_json(self, name: str, default: Any) -> Any:
         """Return the JSON of a small member; of a JavaScript file what follows the first "="."""

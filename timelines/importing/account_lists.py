@@ -1,23 +1,25 @@
 """Imports Mastodon's CSV files: followed, muted and blocked accounts, and lists. Nobody is notified."""
 
 import csv
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import IO
 
 from accounts.accounts.service import AccountService
-from accounts.accounts.validation import InvalidHandle, normalize_handle
 from accounts.errors import AccountNotFound
 from socialsite.errors import ApiError, NewcomerLimited, Unavailable
 from socialsite.ids import AccountId
-from socialsite.limits import ActionLimits, Caller
+from socialsite.limits import ActionLimits, Caller, newcomer_caller
+from socialsite.site.service import SiteService
 from timelines.errors import ListTitleInvalid
-from timelines.exporting.transfer import ImportContent
+from timelines.exporting.transfer import ImportContent, Transfer
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.service import FollowingService
 from timelines.importing.account_archive import ArchiveUnreadable
 from timelines.importing.lines import Tally
+from timelines.importing.posts import StoreProgress
 from timelines.lists.account_list import AccountList
 from timelines.lists.service import ListService
 
@@ -65,19 +67,35 @@ class AccountListsImport:
     blocks_and_mutes: BlocksAndMutesService
     lists: ListService
     limits: ActionLimits
+    site: SiteService
 
-    async def apply(
-        self, account_id: AccountId, content: ImportContent, row: AddressRow, host: str, tally: Tally, now_ms: int,
-        caller: Caller | None, *, dry_run: bool,
-    ) -> None:  # fmt: skip
-        """Apply one row, or with `dry_run` only check its address. A repetition changes nothing. Raises StoreError.
+    async def run(
+        self, account_id: AccountId, transfer: Transfer, file: IO[bytes], tally: Tally, now_ms: int,
+        *, offset: int, until: float, progress: StoreProgress,
+    ) -> int | None:  # fmt: skip
+        """Apply the rows after the first `offset` until `until` (monotonic seconds), or for a preview check them.
 
-        If `caller` is a new account, its follows have the limit of new accounts.
+        Return the number of the last row, or None at the end. A repetition changes nothing. The follows of a new
+        account have the limit of new accounts. Raises ArchiveUnreadable, StoreError.
         """
+        account, days = await self.accounts.get(account_id), self.site.settings.newcomer_days
+        caller = newcomer_caller(account_id, account.created_ms, days, now_ms)
+        for row in read_rows(file, transfer.content):
+            if row.number > offset:
+                await self._import(account_id, transfer, row, tally, now_ms, caller)
+                await progress(row.number, tally)
+                if time.monotonic() >= until:
+                    return row.number
+        return None
+
+    async def _import(
+        self, account_id: AccountId, transfer: Transfer, row: AddressRow, tally: Tally, now_ms: int,
+        caller: Caller | None,
+    ) -> None:  # fmt: skip
         try:
-            other_id = await self._find(row.address, host)
-            if not dry_run:
-                await self._apply(account_id, other_id, content, row, now_ms, caller)
+            other_id = await self._find(row.address, transfer.base_url.partition("://")[2])
+            if transfer.state != "running":
+                await self._apply(account_id, other_id, transfer.content, row, now_ms, caller)
         except Unavailable:
             raise
         except ApiError as error:
@@ -89,10 +107,6 @@ class AccountListsImport:
     async def _find(self, address: str, host: str) -> AccountId:
         """Return the account of an address of this site. Raises AccountNotFound."""
         handle, _, domain = address.removeprefix("@").partition("@")
-        try:
-            normalize_handle(handle)
-        except InvalidHandle:
-            raise AccountNotFound from None
         if domain and domain.lower() != host:
             raise AccountNotFound
         return AccountId((await self.accounts.get_by_handle(handle)).id)

@@ -11,9 +11,6 @@ from typing import BinaryIO, cast
 GZIP_MAGIC = b"\x1f\x8b"
 LINE_BYTES_CAP = 1 << 20
 
-OnRefused = Callable[[int, str], None]
-OnBytes = Callable[[int], None]
-
 
 class LineRefused(ValueError):
     """A line cannot be imported. `reason` is a short code, which is counted and reported."""
@@ -23,19 +20,11 @@ class LineRefused(ValueError):
         self.reason = reason
 
 
-def ignore_refused(number: int, reason: str) -> None:
-    """Do nothing."""
-
-
-def ignore_bytes(position: int) -> None:
-    """Do nothing."""
-
-
 @dataclass(slots=True)
 class Tally:
     """Counts the results. `on_refused` is called for each refused line with its number (from 1) and the reason."""
 
-    on_refused: OnRefused = ignore_refused
+    on_refused: Callable[[int, str], None] = lambda number, reason: None
     counts: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
 
@@ -49,7 +38,7 @@ class LineFile:
     """A file of lines. `on_bytes` is called with the number of bytes read from the disk so far."""
 
     path: Path
-    on_bytes: OnBytes = ignore_bytes
+    on_bytes: Callable[[int], None] = lambda position: None
 
     def lines(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
         """Yield (number, line), without blank lines and `#` comments.

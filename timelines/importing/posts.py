@@ -6,28 +6,38 @@ the same ids.
 """
 
 import asyncio
-import re
+import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 
 import msgspec
+from django.core.files.base import ContentFile
 
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.tasks import run_all_to_end
 from timelines.author_feeds.repository import PublicTimelineRepository
+from timelines.errors import MediaInvalid, MediaQuotaReached
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.account_archive import AccountArchive
 from timelines.importing.bluesky import BlueskyArchive
 from timelines.importing.lines import LineFile, LineRefused, Tally
-from timelines.importing.pictures import PicturesImport
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source, digest_of
-from timelines.importing.rows import PostRow, RowRules, RowVersion, find_author, find_newest_ms
-from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST
+from timelines.importing.rows import (
+    PictureRow,
+    PostRow,
+    RowRules,
+    RowVersion,
+    find_author,
+    find_newest_ms,
+    parse_post_url,
+)
+from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, Media, find_refusal
+from timelines.media.processing import EncodePicture, MediaProcessing, encode_job
+from timelines.media.service import MediaService
 from timelines.posts.post import NO_DETAILS, MediaAttachment, Post
 from timelines.posts.repository import PostRepository
 from timelines.search.indexing import SearchIndexer
@@ -37,7 +47,8 @@ ARCHIVE_ROWS_PER_SEGMENT = 100
 """An interrupted import uploads the pictures of a segment again."""
 POSTS_PER_ROUND = 1_000
 SHIFT_MARGIN_MS = 3 * 60_000
-PostSource = LineFile | AccountArchive | BlueskyArchive
+Archive = AccountArchive | BlueskyArchive
+PostSource = LineFile | Archive
 Record = Callable[[list[tuple[str, PostId]]], Awaitable[None]]
 """Stores the digests of sources and their posts, before the posts are written."""
 StoreProgress = Callable[[int, Tally], Awaitable[None]]
@@ -53,7 +64,7 @@ def compute_shift(file: PostSource, now_ms: int) -> int:
     Reads the file once.
     """
     newest_ms = find_newest_ms(line for _, line in file.lines(Tally()))
-    return 0 if newest_ms is None else now_ms - SHIFT_MARGIN_MS - newest_ms
+    return now_ms - SHIFT_MARGIN_MS - newest_ms if newest_ms else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,10 @@ class PostsOptions:
     record: Record | None = None
 
 
+async def ignore_progress(number: int, tally: Tally) -> None:
+    """Do nothing."""
+
+
 @dataclass(kw_only=True, slots=True)
 class PostsImport:
     """Imports posts.
@@ -86,43 +101,31 @@ class PostsImport:
     indexing: SearchIndexer
     ranks: GraphRanks
     stored_posts: PostRepository
-    pictures: PicturesImport
+    media: MediaService
+    media_processing: MediaProcessing
     rows_per_segment: int = ROWS_PER_SEGMENT
 
-    async def run(self, file: PostSource, options: PostsOptions, tally: Tally, now_ms: int) -> None:
-        """Import the file. Raises OSError, EOFError or zlib.error if it cannot be read, NoGraph, and StoreError."""
-        owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
-        segment = self.rows_per_segment if isinstance(file, LineFile) else ARCHIVE_ROWS_PER_SEGMENT
-        for rows in batches(self._read_rows(file, options.rules, tally), segment):
-            if options.dry_run:
-                tally.counts["posts"] += len(rows)
-            else:
-                await self._import(rows, file, owners, tally, now_ms, options)
+    async def run(
+        self, file: PostSource, options: PostsOptions, tally: Tally, now_ms: int, *,
+        offset: int = 0, until: float = math.inf, progress: StoreProgress = ignore_progress,
+    ) -> int | None:  # fmt: skip
+        """Import the rows of an archive after the first `offset`, or of a file, until `until` (monotonic seconds).
 
-    async def run_slice(
-        self,
-        archive: AccountArchive | BlueskyArchive,
-        options: PostsOptions,
-        tally: Tally,
-        now_ms: int,
-        *,
-        offset: int,
-        until: float,
-        progress: StoreProgress,
-    ) -> int | None:
-        """Import the rows after the first `offset` until `until` (monotonic seconds).
-
-        Return the number of the last imported row, or None at the end. Raises ArchiveUnreadable, StoreError.
+        Return the number of the last imported row, or None at the end. Raises ArchiveUnreadable, OSError, EOFError or
+        zlib.error if the file cannot be read, NoGraph, and StoreError.
         """
-        rows = batches(self._read_rows(archive, options.rules, tally, offset), ARCHIVE_ROWS_PER_SEGMENT)
+        owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
+        size = self.rows_per_segment if isinstance(file, LineFile) else ARCHIVE_ROWS_PER_SEGMENT
+        rows = batches(self._read_rows(file, options.rules, tally, offset), size)
         while segment := await asyncio.to_thread(next, rows, None):
             missing = await self._drop_existing(segment, options, tally)
             if options.dry_run:
                 tally.counts["posts"] += len(missing)
-                tally.counts["pictures"] += sum(len(row.newest.pictures) for row in missing)
+                if not isinstance(file, LineFile):
+                    tally.counts["pictures"] += sum(len(row.newest.pictures) for row in missing)
             else:
-                owners = {row.handle: options.owner_id for row in missing if options.owner_id is not None}
-                await self._import(missing, archive, owners, tally, now_ms, options)
+                owners |= {row.handle: options.owner_id for row in missing if options.owner_id is not None}
+                await self._import(missing, file, owners, tally, now_ms, options)
             await progress(segment[-1].number, tally)
             if time.monotonic() >= until:
                 return segment[-1].number
@@ -130,14 +133,12 @@ class PostsImport:
 
     async def _drop_existing(self, rows: list[PostRow], options: PostsOptions, tally: Tally) -> list[PostRow]:
         """Return the rows without those that are posts of this site, by their address, which the owner has."""
-        address = re.compile(rf"{re.escape(options.rules.scope + options.base_url)}/@\w+/([1-9][0-9]{{0,15}})/")
-        matches = {row.source_id: address.fullmatch(row.source_id) for row in rows}
-        ids = {source_id: PostId(int(match[1])) for source_id, match in matches.items() if match}
-        if not ids:
+        ids = [parse_post_url(row.source_id, options.rules.scope + options.base_url) for row in rows]
+        if not any(ids):
             return rows
-        posts = await self.stored_posts.find_many(sorted(set(ids.values())))
+        posts = await self.stored_posts.find_many(sorted(set(filter(None, ids))))
         own_ids = {post.id for post in posts.values() if post.author_id == options.owner_id}
-        missing = [row for row in rows if ids.get(row.source_id) not in own_ids]
+        missing = [row for row, id in zip(rows, ids, strict=True) if id not in own_ids]
         tally.counts["standing"] += len(rows) - len(missing)
         return missing
 
@@ -161,14 +162,9 @@ class PostsImport:
                 tally.refuse(number, refused.reason)
 
     async def _import(
-        self,
-        segment: list[PostRow],
-        file: PostSource,
-        owners: dict[str, AccountId],
-        tally: Tally,
-        now_ms: int,
+        self, segment: list[PostRow], file: PostSource, owners: dict[str, AccountId], tally: Tally, now_ms: int,
         options: PostsOptions,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Import a segment, and add the accounts of its authors to `owners`."""
         rows = self._drop_repeated(segment, tally)
         parents = {row.reply_to for row in rows if row.reply_to is not None}
@@ -190,11 +186,7 @@ class PostsImport:
         await self.posts.finish((source_id, post.id) for source_id, post in posts.items())
 
     async def _with_pictures(
-        self,
-        rows: Sequence[PostRow],
-        posts: Mapping[str, Post],
-        archive: AccountArchive | BlueskyArchive,
-        tally: Tally,
+        self, rows: Sequence[PostRow], posts: Mapping[str, Post], archive: Archive, tally: Tally
     ) -> dict[str, Post]:
         """Return the posts with their pictures, without those that then have neither a picture nor a text.
 
@@ -213,22 +205,54 @@ class PostsImport:
                 if not post.extra.media and not post.text:
                     continue
                 for version in (*former, post):
-                    await self.pictures.media.attach(version)
+                    await self.media.attach(version)
                 await self.posts.write_versions(former)
             complete[row.source_id] = post
         return complete
 
     async def _upload_pictures(
-        self, row: PostRow, post: Post, archive: AccountArchive | BlueskyArchive, tally: Tally
+        self, row: PostRow, post: Post, archive: Archive, tally: Tally
     ) -> dict[str, MediaAttachment]:
-        """Upload the pictures of all versions of a post. Return them by the names of their files."""
-        refuse = partial(tally.refuse, row.number)
+        """Upload and encode the pictures of all versions of a post. Return them by the names of their files."""
         for _ in row.newest.pictures[MEDIA_PER_POST:]:
-            refuse("picture_too_many")
+            tally.refuse(row.number, "picture_too_many")
         wanted = {each.file: each for version in row.versions for each in version.pictures[:MEDIA_PER_POST]}
-        media = await self.pictures.upload(post.author_id, wanted.values(), archive.read_picture, refuse)
-        tally.counts["pictures"] += len(media)
-        return media
+        attachments: dict[str, MediaAttachment] = {}
+        for name, picture in wanted.items():
+            content = await asyncio.to_thread(archive.read_picture, name)
+            media, refusal = await self._upload(post.author_id, picture, content)
+            if media is not None:
+                attachments[name] = media.attachment
+            else:
+                tally.refuse(row.number, f"picture_{refusal}")
+        tally.counts["pictures"] += len(attachments)
+        return attachments
+
+    async def _upload(
+        self, owner_id: AccountId, picture: PictureRow, content: bytes | None
+    ) -> tuple[Media | None, str | None]:
+        """Upload and encode a picture as people's uploads. Return it, or the reason why there is none."""
+        if content is None:
+            return None, "missing"
+        if len(content) > UPLOAD_MAX_BYTES:
+            return None, "too_many_bytes"
+        file = ContentFile(content, "picture")
+        if refusal := find_refusal(file):
+            return None, refusal
+        try:
+            row = await self.media.upload(
+                owner_id=owner_id, content=file, alt=picture.description[:ALT_MAX_LENGTH], focus=picture.focus
+            )
+        except MediaQuotaReached:
+            return None, "quota"
+        except MediaInvalid:
+            return None, "description"
+        # A worker may be first. Then this waits for nothing that is not done.
+        await self.media_processing.handle(encode_job(EncodePicture(row.name, None, owner_id)))
+        encoded = await self.media.rows.find(row.id)
+        if encoded is None or encoded.state != "ready":
+            return None, encoded.refusal if encoded else "missing"
+        return encoded, None
 
     async def _publish(self, posts: Sequence[Post], tally: Tally, options: PostsOptions) -> None:
         """Write posts.
@@ -293,40 +317,20 @@ def complete_threads(posts: Sequence[Post], earlier: Mapping[PostId, Post]) -> l
 
     If rows reply to each other in a circle, the reply that closes the circle becomes a post that answers nothing.
     """
-    threads = _Threads({post.id: post for post in posts}, earlier)
+    by_id, completed = {post.id: post for post in posts}, dict(earlier)
     for post in posts:
-        threads.complete(post)
-    return [threads.completed[post.id] for post in posts]
-
-
-@dataclass
-class _Threads:
-    posts: Mapping[PostId, Post]
-    earlier: Mapping[PostId, Post]
-    completed: dict[PostId, Post] = field(default_factory=dict)
-
-    def complete(self, post: Post) -> None:
-        """Go up to a completed post, then complete the posts on the way down.
-
-        No recursion: threads can be very deep.
-        """
-        path: dict[PostId, Post] = {}
+        path: dict[PostId, Post] = {}  # up to a completed post; no recursion, since threads can be very deep
         parent: Post | None = post
-        while parent is not None and parent.id not in self.completed and parent.id not in path:
+        while parent is not None and parent.id not in completed and parent.id not in path:
             path[parent.id] = parent
-            parent = self.posts.get(parent.in_reply_to) if parent.in_reply_to is not None else None
-        circular = next(reversed(path.values()), None) if parent is not None and parent.id in path else None
-        for each in reversed(path.values()):
-            is_circular = each is circular
-            self.completed[each.id] = (
-                msgspec.structs.replace(each, in_reply_to=None) if is_circular else self._complete_below_parent(each)
-            )
-
-    def _complete_below_parent(self, post: Post) -> Post:
-        if post.in_reply_to is None:
-            return post
-        parent = self.completed.get(post.in_reply_to) or self.earlier.get(post.in_reply_to)
-        if parent is None:  # deleted meanwhile
-            return post
-        root = parent.root_id or parent.id
-        return msgspec.structs.replace(post, reply_to_author_id=parent.author_id, root_id=root)
+            parent = by_id.get(parent.in_reply_to) if parent.in_reply_to is not None else None
+        if parent is not None and parent.id in path:
+            id, closing = path.popitem()
+            completed[id] = msgspec.structs.replace(closing, in_reply_to=None)
+        for id, each in reversed(path.items()):
+            parent = completed.get(each.in_reply_to) if each.in_reply_to is not None else None
+            completed[id] = each
+            if parent is not None:  # else it was deleted meanwhile, or there is none
+                root_id = parent.root_id or parent.id
+                completed[id] = msgspec.structs.replace(each, reply_to_author_id=parent.author_id, root_id=root_id)
+    return [completed[post.id] for post in posts]

@@ -3,7 +3,6 @@
 A boost becomes a bookmark, because a boost is delivered to followers. Nobody is notified.
 """
 
-import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from socialsite.tasks import run_together
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost
 from timelines.importing.account_archive import MarkedPost
 from timelines.importing.lines import Tally
+from timelines.importing.rows import parse_post_url
 from timelines.pages.page import HydratedPost
 from timelines.reactions.bookmarks import Bookmarks
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
@@ -24,7 +24,6 @@ from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 POSTS_PER_READ, WRITES_AT_ONCE = 100, 10
-POST_PATH = re.compile(r"/@[A-Za-z0-9_]{1,20}/([1-9][0-9]{0,15})/")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -64,7 +63,7 @@ class ReactionsImport:
         at_ms: int,
     ) -> list[tuple[str, PostId, int]]:  # fmt: skip
         """Return the kind, post and time of the marks that the account lacks. Posts that it cannot see are refused."""
-        ids = [_parse_url(each.url, base_url) for each in batch]
+        ids = [parse_post_url(each.url, base_url) for each in batch]
         read = await self.pipeline.read_posts(
             list(dict.fromkeys(id for id in ids if id)), ViewerContext(account_id, ViewContext.POST)
         )
@@ -93,12 +92,6 @@ class ReactionsImport:
         else:
             await self.reactions.remove(ReactionKind.LIKE, post_id, account_id)
             await self.reactions.sync_index(ReactionKind.LIKE, post_id, account_id)
-
-
-def _parse_url(url: str, base_url: str) -> PostId:
-    """Return the id of a post of this site, or 0."""
-    match = POST_PATH.fullmatch(url.removeprefix(base_url)) if url.startswith(base_url) else None
-    return PostId(int(match[1]) if match else 0)
 
 
 def _is_marked(entry: HydratedPost, kind: str) -> bool:

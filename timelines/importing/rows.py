@@ -4,6 +4,7 @@ import hashlib
 import html
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -24,6 +25,7 @@ SOURCE_ID_CAP = 200
 POLL_OPTIONS_CAP = 20
 ESCAPED_TEXT_LENGTH_CAP = 4 * TEXT_BYTES_CAP
 _LONG_CHARACTER_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{20}")
+_POST_PATH = re.compile(r"/@[A-Za-z0-9_]{1,20}/([1-9][0-9]{0,15})/")
 _NOT_IN_HANDLES = re.compile(r"[^a-z0-9_]")
 
 
@@ -66,17 +68,15 @@ class _Row(_Content, kw_only=True):
     versions: Annotated[tuple[_Content, ...], msgspec.Meta(max_length=VERSIONS_CAP)] = ()
 
 
-class _AuthorOfRow(msgspec.Struct):
+class _Head(msgspec.Struct):
+    """The fields that are needed before an import."""
+
     author: str = ""
-
-
-class _DateOfRow(msgspec.Struct):
     created_at: str = ""
 
 
 _decoder = msgspec.json.Decoder(_Row)
-_author_decoder = msgspec.json.Decoder(_AuthorOfRow)
-_date_decoder = msgspec.json.Decoder(_DateOfRow)
+_head_decoder = msgspec.json.Decoder(_Head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,12 @@ class RowRules:
 
     def parse(self, number: int, line: bytes) -> PostRow:
         """Return the row of a line. Raises LineRefused."""
-        row = _decode(line)
+        try:
+            row = _decoder.decode(line)
+        except msgspec.ValidationError:
+            raise LineRefused("fields") from None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise LineRefused("not_json") from None
         source_id = str(row.id)
         if not 0 < len(source_id) <= SOURCE_ID_CAP:
             raise LineRefused("id")
@@ -209,23 +214,27 @@ def parse_handle(author: str) -> str:
     return handle
 
 
+def parse_post_url(url: str, base_url: str) -> PostId:
+    """Return the id of a post of this site, or 0."""
+    match = _POST_PATH.fullmatch(url.removeprefix(base_url)) if url.startswith(base_url) else None
+    return PostId(int(match[1]) if match else 0)
+
+
 def find_author(line: bytes) -> str | None:
     """Return the handle of a line's author, or None if it is unreadable. The other fields are not parsed."""
     try:
-        return parse_handle(_author_decoder.decode(line).author)
+        return parse_handle(_head_decoder.decode(line).author)
     except (msgspec.MsgspecError, LineRefused, UnicodeDecodeError):
         return None
 
 
-def find_newest_ms(lines: Iterable[bytes]) -> int | None:
-    """Return the latest date in the lines as Unix ms, or None if no line has a date. Other fields are not parsed."""
-    newest: int | None = None
+def find_newest_ms(lines: Iterable[bytes]) -> int:
+    """Return the latest date in the lines as Unix ms, or 0 if no line has a date. Other fields are not parsed."""
+    newest_ms = 0
     for line in lines:
-        try:
-            newest = max(newest or 0, parse_date(_date_decoder.decode(line).created_at))
-        except (msgspec.MsgspecError, LineRefused, UnicodeDecodeError):
-            continue
-    return newest
+        with suppress(msgspec.MsgspecError, LineRefused, UnicodeDecodeError):
+            newest_ms = max(newest_ms, parse_date(_head_decoder.decode(line).created_at))
+    return newest_ms
 
 
 def parse_date(text: str) -> int:
@@ -234,16 +243,4 @@ def parse_date(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise LineRefused("date") from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    seconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
-    return round(seconds * 1000)
-
-
-def _decode(line: bytes) -> _Row:
-    try:
-        return _decoder.decode(line)
-    except msgspec.ValidationError:
-        raise LineRefused("fields") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise LineRefused("not_json") from None
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -7,25 +7,24 @@ written, so that all of them can be deleted again while the record exists.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any
 
 import structlog
 from django.core.files.base import File
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
+from accounts.mail.service import MailService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
-from socialsite.limits import ActionLimits, Caller, newcomer_caller
-from socialsite.site.service import SiteService
+from socialsite.limits import ActionLimits, Caller
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, ImportUnderWay, PostNotFound, TransferNotFound
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
 from timelines.exporting.transfer import ImportContent, Transfer, TransferJob, TransferState, decode_job, encode_job
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
-from timelines.importing.account_lists import AccountListsImport, read_rows
+from timelines.importing.account_lists import AccountListsImport
 from timelines.importing.bluesky import BlueskyArchive, is_car
 from timelines.importing.lines import Tally
 from timelines.importing.posts import PostsImport, PostsOptions
@@ -47,12 +46,6 @@ WITH_UNDO = ("posts", "likes", "bookmarks")
 """What an import of posts counts and can undo."""
 
 
-class NotifyByMail(Protocol):
-    async def __call__(
-        self, account_id: AccountId, kind: Literal["archive_ready", "import_done"], *, path: str
-    ) -> None: ...
-
-
 log = structlog.stdlib.get_logger("timelines.archives")
 
 
@@ -68,13 +61,12 @@ class ImportService:
     lists_import: AccountListsImport
     publishing: PublishingService
     accounts: AccountService
+    mail: MailService
     files: MediaFiles
     limits: ActionLimits
-    site: SiteService
     clock: TimeSource
     post_max_length: int
     archive_keep_ms: int
-    notify: NotifyByMail
     slice_s: float = SLICE_S
 
     # Actions of the person
@@ -140,7 +132,7 @@ class ImportService:
             return ()
         if transfer.kind == "export":
             await self.exports.run(job.account_id, transfer)
-            await self.notify(job.account_id, "archive_ready", path="/accounts/archive/")
+            await self.mail.notify_if_available(job.account_id, "archive_ready", path="/accounts/archive/")
             return ()
         following = await (self._undo if transfer.state == "undoing" else self._read)(job, transfer)
         return () if following is None else (encode_job(following),)
@@ -182,7 +174,9 @@ class ImportService:
         now_ms, is_dry, until = self.clock.now_ms(), transfer.state == "running", time.monotonic() + self.slice_s
         opened: IO[bytes] = file.file if isinstance(file, File) and file.file is not None else file
         if transfer.content != "posts":
-            return await self._read_accounts(job, transfer, opened, tally, until, progress)
+            return await self.lists_import.run(
+                job.account_id, transfer, opened, tally, now_ms, offset=job.offset, until=until, progress=progress
+            )
         account = await self.accounts.get(job.account_id)
         archive = await asyncio.to_thread(open_archive, opened, account.handle, transfer.base_url)
 
@@ -198,7 +192,7 @@ class ImportService:
             dry_run=is_dry, owner_id=job.account_id, base_url=transfer.base_url, record=record,
         )  # fmt: skip
         if job.offset < REACTIONS_OFFSET:
-            end = await self.posts_import.run_slice(
+            end = await self.posts_import.run(
                 archive, options, tally, now_ms, offset=job.offset, until=until, progress=progress
             )
             if end is not None or not isinstance(archive, AccountArchive):
@@ -209,25 +203,6 @@ class ImportService:
             dry_run=is_dry, offset=max(0, job.offset - REACTIONS_OFFSET), until=until,
         )  # fmt: skip
         return None if last is None else REACTIONS_OFFSET + last
-
-    async def _read_accounts(
-        self, job: TransferJob, transfer: Transfer, file: IO[bytes], tally: Tally, until: float,
-        progress: Callable[[int, Tally], Awaitable[None]],
-    ) -> int | None:  # fmt: skip
-        host, now_ms = transfer.base_url.partition("://")[2], self.clock.now_ms()
-        account, days = await self.accounts.get(job.account_id), self.site.settings.newcomer_days
-        caller = newcomer_caller(job.account_id, account.created_ms, days, now_ms)
-        for row in read_rows(file, transfer.content):
-            if row.number <= job.offset:
-                continue
-            await self.lists_import.apply(
-                job.account_id, transfer.content, row, host, tally, now_ms, caller,
-                dry_run=transfer.state == "running",
-            )  # fmt: skip
-            await progress(row.number, tally)
-            if time.monotonic() >= until:
-                return row.number
-        return None
 
     async def _finish(
         self, job: TransferJob, transfer: Transfer, tally: Tally, state: TransferState, error: str = ""
@@ -248,7 +223,7 @@ class ImportService:
         if state != "ready":
             await self.files.delete([transfer.file_name(job.account_id)])
         if state == "done":
-            await self.notify(job.account_id, "import_done", path="/accounts/import/")
+            await self.mail.notify_if_available(job.account_id, "import_done", path="/accounts/import/")
         log.info("import_read", account=job.account_id, state=state, error=error, **counts)
 
     async def _undo(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:

@@ -1,5 +1,6 @@
 """The page on which people import an archive or a list of accounts."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import cast, get_args
 
@@ -129,8 +130,7 @@ def _context(request: SiteRequest, imports: list[Transfer], error: ApiError | No
 
 def _count_reasons(refused: Mapping[str, int]) -> list[tuple[Promise, int]]:
     """Return the reasons as people read them, and how many rows each has."""
-    counts: dict[Promise, int] = {}
+    counts: Counter[Promise] = Counter()
     for code, count in refused.items():
-        label = REASON_LABELS.get(code, OTHER_REASON)
-        counts[label] = counts.get(label, 0) + count
+        counts[REASON_LABELS.get(code, OTHER_REASON)] += count
     return list(counts.items())

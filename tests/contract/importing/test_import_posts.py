@@ -135,7 +135,8 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
         ranks=GraphRanks(services.store),
         stored_posts=at.posts,
         indexing=services.search_indexer,
-        pictures=services.pictures_import,
+        media=services.media,
+        media_processing=services.media_processing,
         rows_per_segment=20,
     )
 
