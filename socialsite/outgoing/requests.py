@@ -8,10 +8,11 @@ and checks each new URL in the same way. Size, time, number of redirects and con
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
+from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 import httpcore
@@ -72,14 +73,7 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
         self._exempt = exempt
         self._network = httpcore.AnyIOBackend()
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+    async def connect_tcp(self, host: str, port: int, *args: Any, **options: Any) -> httpcore.AsyncNetworkStream:
         """Connect to the first address that accepts. Raises OutgoingRefused if an address of the host is not public."""
         try:
             addresses = list(dict.fromkeys(await self._resolve(host, port)))
@@ -91,14 +85,12 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
         failure: httpcore.NetworkError | httpcore.TimeoutException = httpcore.ConnectError("no address")
         for address in addresses:
             try:
-                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await self._network.connect_tcp(address, port, *args, **options)
             except (httpcore.NetworkError, httpcore.TimeoutException) as error:
                 failure = error
         raise failure
 
-    async def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None
-    ) -> httpcore.AsyncNetworkStream:
+    async def connect_unix_socket(self, *args: Any, **options: Any) -> httpcore.AsyncNetworkStream:
         raise OutgoingRefused("a Unix socket")
 
 
@@ -122,11 +114,9 @@ class OutgoingClient:
         self.exempt = frozenset(exempt)
         self.resolve = resolve
         self._network = PublicNetwork(resolve, self.exempt)
-        self._given_ssl_context = ssl_context
-
-    @cached_property
-    def _ssl_context(self) -> ssl.SSLContext:
-        return self._given_ssl_context or default_ssl_context()
+        self._load_ssl_context: Callable[[], ssl.SSLContext] = (
+            (lambda: ssl_context) if ssl_context else default_ssl_context
+        )
 
     async def get(
         self, url: str, *, accept: Collection[str], max_bytes: int, is_cut: bool = False, timeout_s: float = TIMEOUT_S
@@ -165,7 +155,7 @@ class OutgoingClient:
             async with _deadline(TIMEOUT_S):
                 stream = await self._network.connect_tcp(host, port)
                 try:
-                    secured = await stream.start_tls(self._ssl_context, host)
+                    secured = await stream.start_tls(self._load_ssl_context(), host)
                     certificate = secured.get_extra_info("ssl_object").getpeercert()
                 finally:
                     await stream.aclose()
@@ -200,7 +190,7 @@ class OutgoingClient:
         """Send one request, and yield the response whose body is not read yet."""
         own = {"User-Agent": "socialsite", "Accept-Encoding": "identity", "Connection": "close"}
         sent = [(name.encode(), value.encode()) for name, value in (own | dict(headers)).items()]
-        pool = httpcore.AsyncConnectionPool(ssl_context=self._ssl_context, network_backend=self._network)
+        pool = httpcore.AsyncConnectionPool(ssl_context=self._load_ssl_context(), network_backend=self._network)
         try:
             async with pool, pool.stream(method, url, headers=sent, content=content) as response:
                 yield response

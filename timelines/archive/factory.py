@@ -14,15 +14,10 @@ def create_archive(url: str) -> Archive:
     if scheme == "sqlite" and rest:
         return SQLiteArchive(Path(rest))
     if scheme in ("postgres", "postgresql"):
-        return _create_postgres_archive(url)
+        try:
+            from timelines.archive.postgres import PostgresArchive
+        except ImportError as error:
+            needed = "psycopg: pip install --require-hashes -r requirements-postgres.txt"
+            raise InvalidArchiveUrl(f"ARCHIVE_URL: PostgreSQL needs {needed}") from error
+        return PostgresArchive(url)
     raise InvalidArchiveUrl("ARCHIVE_URL must be sqlite:///path/of/a/file or postgresql://user@host/database")
-
-
-def _create_postgres_archive(url: str) -> Archive:
-    try:
-        from timelines.archive.postgres import PostgresArchive
-    except ImportError as error:
-        raise InvalidArchiveUrl(
-            "ARCHIVE_URL: PostgreSQL needs psycopg: pip install --require-hashes -r requirements-postgres.txt"
-        ) from error
-    return PostgresArchive(url)

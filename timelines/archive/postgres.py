@@ -5,8 +5,8 @@ with postgresql://.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Collection, Sequence
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -31,8 +31,11 @@ SETTINGS = (
     " WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"
 )
 """SQL for each new connection. It turns synchronous_commit on, since a body must be on disk before Redis deletes it."""
-CREATE = "CREATE TABLE IF NOT EXISTS archived_posts (id bigint PRIMARY KEY, body bytea NOT NULL)"
-LOCK = "SELECT pg_advisory_xact_lock(hashtext('archived_posts'))"
+CREATE = (
+    "DO $$ BEGIN PERFORM pg_advisory_xact_lock(hashtext('archived_posts'));"
+    " CREATE TABLE IF NOT EXISTS archived_posts (id bigint PRIMARY KEY, body bytea NOT NULL); END $$"
+)
+"""Under a lock, because one of two processes that create the table at the same time would fail."""
 PUT = (
     "INSERT INTO archived_posts (id, body) SELECT * FROM unnest(%b::bigint[], %b::bytea[])"
     " ON CONFLICT (id) DO UPDATE SET body = excluded.body"
@@ -43,7 +46,10 @@ PAGE = "SELECT id, body FROM archived_posts WHERE id > %b::bigint ORDER BY id LI
 
 Connection = psycopg.AsyncConnection[ArchivedBody]
 Pool = AsyncConnectionPool[Connection]
-T = TypeVar("T")
+
+
+class TableMissing(ArchiveUnavailable):
+    """The table was not created yet."""
 
 
 class PostgresArchive:
@@ -56,34 +62,21 @@ class PostgresArchive:
         ordered = sorted(dict(bodies).items())  # each id once, in a fixed order, so that two writers never deadlock
         for batch in batches(ordered, BODIES_PER_WRITE):
             columns = ([post_id for post_id, _ in batch], [body for _, body in batch])
-
-            async def write(connection: Connection, columns: tuple[list[int], list[bytes]] = columns) -> None:
-                try:
-                    await connection.execute(PUT, columns)
-                except UndefinedTable:
-                    await _create_table(connection)
-                    await connection.execute(PUT, columns)
-
-            await self._pool.run(write)
+            try:
+                await self._pool.run(PUT, columns)
+            except TableMissing:
+                await self._pool.run(CREATE)
+                await self._pool.run(PUT, columns)
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
         bodies: dict[int, bytes] = {}
         for batch in batches(post_ids, IDS_PER_READ):
-
-            async def read(connection: Connection, batch: list[int] = batch) -> list[ArchivedBody]:
-                return await (await connection.execute(GET, (batch,), binary=True)).fetchall()
-
-            bodies.update(await self._pool.run(read))
+            bodies.update(await self._pool.run(GET, (batch,)))
         return bodies
 
     async def remove(self, post_ids: Collection[int], *, may_be_absent: bool = False) -> None:
-        ids = sorted(post_ids)
-
-        async def write(connection: Connection) -> None:
-            await connection.execute(REMOVE, (ids,))
-
-        if ids:
-            await self._pool.run(write)
+        if ids := sorted(post_ids):
+            await self._pool.run(REMOVE, (ids,))
 
     async def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         last_id = -1
@@ -96,22 +89,10 @@ class PostgresArchive:
 
     async def _read_page(self, after: int) -> list[ArchivedBody]:
         """Return the bodies after the id `after`. The page is empty if the table does not exist."""
-
-        async def read(connection: Connection) -> list[ArchivedBody]:
-            try:
-                cursor = await connection.execute(PAGE, (after, BODIES_PER_PAGE), binary=True)
-            except UndefinedTable:
-                return []
-            return await cursor.fetchall()
-
-        return await self._pool.run(read)
-
-
-async def _create_table(connection: Connection) -> None:
-    """Create the table under a lock, because one of two processes that create it at the same time would fail."""
-    async with connection.transaction():
-        await connection.execute(LOCK)
-        await connection.execute(CREATE)
+        try:
+            return await self._pool.run(PAGE, (after, BODIES_PER_PAGE))
+        except TableMissing:
+            return []
 
 
 class PostgresPool:
@@ -128,24 +109,25 @@ class PostgresPool:
         self._failure: Exception | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
-    async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Run `work`, and repeat it once if its connection is broken.
+    async def run(self, query: LiteralString, parameters: Sequence[object] = ()) -> list[ArchivedBody]:
+        """Return the rows of a query, which is repeated once if its connection is broken.
 
-        Raises ArchiveUnavailable after `timeout_s` + CANCEL_GRACE_S at the latest.
+        Raises TableMissing, and ArchiveUnavailable after `timeout_s` + CANCEL_GRACE_S at the latest.
         """
         try:
             # The inner time-out cancels the query on the server; the outer one stops waiting for the server.
             async with asyncio.timeout(self._timeout_s + CANCEL_GRACE_S), asyncio.timeout(self._timeout_s):
                 pool = await self._open()
                 try:
-                    return await _run_on(pool, work)
+                    return await _run_on(pool, query, parameters)
                 except psycopg.OperationalError:  # the server may have been restarted since the last use
                     await self._discard(pool)
-                return await _run_on(await self._open(), work)
+                return await _run_on(await self._open(), query, parameters)
         except TimeoutError as error:
             raise ArchiveUnavailable(f"the archive did not answer within {self._timeout_s:g} s") from error
         except (psycopg.Error, OSError) as error:
-            raise ArchiveUnavailable(f"the archive cannot be used: {one_line(self._failure or error)}") from error
+            kind = TableMissing if isinstance(error, UndefinedTable) else ArchiveUnavailable
+            raise kind(f"the archive cannot be used: {one_line(self._failure or error)}") from error
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -192,9 +174,10 @@ class PostgresPool:
         await pool.close()
 
 
-async def _run_on(pool: Pool, work: Callable[[Connection], Awaitable[T]]) -> T:
+async def _run_on(pool: Pool, query: LiteralString, parameters: Sequence[object]) -> list[ArchivedBody]:
     async with pool.connection() as connection:
-        return await work(connection)
+        cursor = await connection.execute(query, parameters or None, binary=True)
+        return await cursor.fetchall() if cursor.description else []
 
 
 def make_connection_string(url: str) -> str:

@@ -6,6 +6,7 @@ while one of them writes.
 
 import asyncio
 import contextlib
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,6 @@ from timelines.posts.archive import ArchivedBody, ArchiveUnavailable
 
 SCHEMA = 1
 BODIES_PER_PAGE = 500
-IDS_PER_READ = 500  # below the limit of variables in every build of SQLite
 BUSY_TIMEOUT_S = 5.0
 T = TypeVar("T")
 
@@ -37,18 +37,13 @@ class SQLiteArchive:
         await self._run(write)
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
-        ids = list(post_ids)
+        ids = json.dumps(list(post_ids))
 
         def read() -> dict[int, bytes]:
-            bodies: dict[int, bytes] = {}
-            for start in range(0, len(ids), IDS_PER_READ):
-                batch = ids[start : start + IDS_PER_READ]
-                marks = ",".join("?" * len(batch))
-                query = f"SELECT id, body FROM posts WHERE id IN ({marks})"  # noqa: S608 - only question marks
-                bodies.update(self._open().execute(query, batch))
-            return bodies
+            query = "SELECT id, body FROM posts WHERE id IN (SELECT value FROM json_each(?))"
+            return dict(self._open().execute(query, (ids,)))
 
-        return await self._run(read) if ids else {}
+        return await self._run(read) if post_ids else {}
 
     async def remove(self, post_ids: Collection[int], *, may_be_absent: bool = False) -> None:
         def write() -> None:

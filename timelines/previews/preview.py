@@ -3,6 +3,7 @@
 import hashlib
 import html
 import re
+from contextlib import suppress
 from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Final
@@ -59,8 +60,6 @@ class _MetaParser(HTMLParser):
 @lru_cache(maxsize=20_000)
 def find_link(text: str) -> str | None:
     """Return the first link with http or https that leads to another site, or None."""
-    if "://" not in text:
-        return None
     own_hosts = {urlsplit(settings.SITE_URL).hostname, *settings.ALLOWED_HOSTS}
     for url in find_urls(text):
         try:
@@ -80,9 +79,9 @@ def digest_of(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:32]
 
 
-def parse_page(url: str, body: bytes, charset: str, now_ms: int) -> tuple[LinkPreview, str]:
+def parse_page(url: str, body: bytes, content_type: str, now_ms: int) -> tuple[LinkPreview, str]:
     """Return the preview of a page, and the address of its picture or "". Without a title it is a failure."""
-    text = _decode(body, charset)
+    text = _decode(body, content_type)
     parser = _MetaParser()
     for number, match in enumerate(_TAG.finditer(text)):
         if number == MAX_TAGS:
@@ -99,14 +98,12 @@ def parse_page(url: str, body: bytes, charset: str, now_ms: int) -> tuple[LinkPr
     return preview, texts["picture"].strip()
 
 
-def _decode(body: bytes, charset: str) -> str:
-    declared = _CHARSET.search(body[:4096])
-    for name in (charset, declared[1].decode() if declared else "", "utf-8"):
-        try:
-            return body.decode(name or "utf-8", "replace")
-        except LookupError:
-            continue
-    raise AssertionError("utf-8 is known")
+def _decode(body: bytes, content_type: str) -> str:
+    """Return the text in the character set of the header or of the page, if Python knows it, else in UTF-8."""
+    for declared in filter(None, map(_CHARSET.search, (content_type.encode(), body[:4096]))):
+        with suppress(LookupError):
+            return body.decode(declared[1].decode(), "replace")
+    return body.decode(errors="replace")
 
 
 def _clean(text: str, max_length: int) -> str:

@@ -1,8 +1,8 @@
 """Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from email.message import Message
 from urllib.parse import urljoin
 
 import msgspec
@@ -18,7 +18,7 @@ from socialsite.store import Store
 from timelines.errors import PostNotFound
 from timelines.media.media import UPLOAD_TYPES
 from timelines.media.service import MediaService
-from timelines.posts.post import MediaAttachment, Post
+from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.previews.preview import LinkPreview, link_of, parse_page
 from timelines.previews.repository import (
@@ -108,40 +108,38 @@ class PreviewService:
         """Fetch a link and store its preview, unless it was fetched lately. A failure keeps the former preview."""
         if not await self._is_fresh(url):
             former = await self.previews.find(url)
-            preview, picture_url = await self._fetch(url)
+            preview = await self._fetch(url)
             if not preview.title and former is not None and former.title:
                 await self.previews.save(structs.replace(former, fetched_ms=preview.fetched_ms))
                 return
-            if preview.title and picture_url:
-                preview = structs.replace(preview, picture=await self._fetch_picture(picture_url))
             await self.previews.save(preview, failure_ttl_ms)
             if former is not None and (picture := former.picture) is not None:
                 await self.media.discard_preview(picture.id, f"{picture.id}-{picture.secret}")
 
-    async def _fetch_picture(self, url: str) -> MediaAttachment | None:
-        """Return the picture of a page after it was encoded, or None."""
-        try:
-            response = await self.outgoing.get(url, accept=UPLOAD_TYPES, max_bytes=PICTURE_MAX_BYTES)
-        except (OutgoingRefused, OutgoingFailed) as error:
-            log.info("preview_picture_failed", reason=str(error))
-            return None
-        return await self.media.upload_preview(response.body) if response.status == 200 else None
-
-    async def _fetch(self, url: str) -> tuple[LinkPreview, str]:
-        """Return the preview of a link, or a failure, and the address of its picture or ""."""
+    async def _fetch(self, url: str) -> LinkPreview:
+        """Return the preview of a link with its encoded picture, or a failure."""
         now_ms = self.clock.now_ms()
+        page = await self._get(url, PAGE_TYPES, PAGE_MAX_BYTES, is_cut=True)
+        if page is None:
+            return LinkPreview(url, fetched_ms=now_ms)
+        preview, picture_url = parse_page(url, page.body, page.headers.get("content-type", ""), now_ms)
+        if preview.title and picture_url:
+            with suppress(ValueError):  # the guard refuses what is not a URL
+                picture_url = urljoin(page.url, picture_url)
+            if picture := await self._get(picture_url, UPLOAD_TYPES, PICTURE_MAX_BYTES):
+                preview = structs.replace(preview, picture=await self.media.upload_preview(picture.body))
+        return preview
+
+    async def _get(
+        self, url: str, accept: Collection[str], max_bytes: int, *, is_cut: bool = False
+    ) -> OutgoingResponse | None:
+        """Return a response with status 200, or None."""
         try:
-            response = await self.outgoing.get(url, accept=PAGE_TYPES, max_bytes=PAGE_MAX_BYTES, is_cut=True)
+            response = await self.outgoing.get(url, accept=accept, max_bytes=max_bytes, is_cut=is_cut)
         except (OutgoingRefused, OutgoingFailed) as error:
             log.info("preview_failed", reason=str(error))
-            return LinkPreview(url, fetched_ms=now_ms), ""
-        if response.status != 200:
-            return LinkPreview(url, fetched_ms=now_ms), ""
-        preview, picture_url = parse_page(url, response.body, _charset(response), now_ms)
-        try:
-            return preview, urljoin(response.url, picture_url) if picture_url else ""
-        except ValueError:
-            return preview, ""
+            return None
+        return response if response.status == 200 else None
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> None:
         """Remove the preview from an own post. It stays removed for this link. Raises PostNotFound."""
@@ -150,9 +148,3 @@ class PreviewService:
         if url is None:
             raise PostNotFound
         await self.previews.hide(post_id, url)
-
-
-def _charset(response: OutgoingResponse) -> str:
-    head = Message()
-    head["Content-Type"] = response.headers.get("content-type", "")
-    return str(head.get_content_charset() or "")

@@ -76,15 +76,12 @@ class PushSending:
     async def _is_wanted(
         self, job: PushNotification, subscription: PushSubscription, notification: VisibleNotification
     ) -> bool:
-        actor_id = notification.author.id
+        reader_id, actor_id = job.account_id, notification.author.id
         if notification.kind not in subscription.kinds or subscription.policy == "none":
             return False
-        match subscription.policy:
-            case "followed":
-                return bool(await self.follows.followers_among(actor_id, [job.account_id]))
-            case "follower":
-                return bool(await self.follows.followers_among(job.account_id, [actor_id]))
-        return True
+        pairs = {"followed": (actor_id, reader_id), "follower": (reader_id, actor_id)}
+        pair = pairs.get(subscription.policy)  # the followed account, and its follower
+        return pair is None or bool(await self.follows.followers_among(pair[0], [pair[1]]))
 
     async def _send(
         self, job: PushJob, subscription: PushSubscription, plaintext: bytes, subject: str, *, is_urgent: bool

@@ -160,9 +160,3 @@ class PushService:
 
     async def unsubscribe(self, account_id: AccountId, session_id: str) -> None:
         await self.push_subscriptions.remove(account_id, session_id)
-
-    async def shows_text(self, account_id: AccountId) -> bool:
-        return await self.push_subscriptions.shows_text(account_id)
-
-    async def set_shows_text(self, account_id: AccountId, shows_text: bool) -> None:
-        await self.push_subscriptions.set_shows_text(account_id, shows_text)

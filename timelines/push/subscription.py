@@ -1,7 +1,6 @@
 """Push subscriptions as values, the encryption of messages (RFC 8291), and the site's signature (RFC 8292, VAPID)."""
 
 import base64
-import binascii
 import hmac
 import os
 import time
@@ -68,9 +67,8 @@ def encode_base64(content: bytes) -> str:
 def decode_base64(text: str) -> bytes:
     """Return the bytes of a base64 text of either alphabet, with or without padding, or b"" if it is none."""
     try:
-        bare = text.translate(str.maketrans("-_", "+/")).rstrip("=")
-        return base64.b64decode(bare + "=" * (-len(bare) % 4))
-    except (binascii.Error, ValueError):
+        return base64.urlsafe_b64decode(f"{text.rstrip('=')}==")  # too much padding is ignored
+    except ValueError:
         return b""
 
 
@@ -105,14 +103,8 @@ def encrypt(
     token, salt = key.sign(subscription.endpoint, contact), os.urandom(16)
     own_key = ec.generate_private_key(ec.SECP256R1())
     version = "aes128gcm" if subscription.is_standard else "aesgcm"
-    body: bytes = http_ece.encrypt(  # type: ignore[no-untyped-call]
-        plaintext,
-        salt=salt,
-        private_key=own_key,
-        dh=subscription.p256dh,
-        auth_secret=subscription.auth,
-        version=version,
-    )
+    keys = {"private_key": own_key, "dh": subscription.p256dh, "auth_secret": subscription.auth}
+    body: bytes = http_ece.encrypt(plaintext, salt=salt, version=version, **keys)  # type: ignore[no-untyped-call]
     headers = {"TTL": str(TTL_S), "Content-Encoding": version, "Content-Type": "application/octet-stream"}
     if subscription.is_standard:
         return body, headers | {"Authorization": f"vapid t={token}, k={key.public_key}"}

@@ -20,7 +20,7 @@ DEVICE_URL = "/accounts/notifications/device/"
 async def show(request: SiteRequest) -> HttpResponseBase:
     me, service = require_viewer_id(request), request.services[PushService]
     subscription = await service.find(me, _session_id(request))
-    public_key, shows_text = await service.public_key(), await service.shows_text(me)
+    public_key, shows_text = await service.public_key(), await service.push_subscriptions.shows_text(me)
     kinds = subscription.kinds if subscription else ()
     return respond(
         request,
@@ -51,10 +51,12 @@ async def save(request: SiteRequest) -> HttpResponseBase:
             subscription = structs.replace(subscription, locale=get_language() or "en")
             await service.save(me, session_id, subscription)
     else:
-        await service.set_shows_text(me, fields.get("text") == "full")
+        await service.push_subscriptions.set_shows_text(me, fields.get("text") == "full")
         chosen = [kind for kind in fields.values_of("kinds") if kind in NOTIFICATION_KINDS]
         subscription = await service.edit(me, session_id, dict.fromkeys(chosen))
-    data = _device_json(subscription, await service.public_key(), shows_text=await service.shows_text(me))
+    data = _device_json(
+        subscription, await service.public_key(), shows_text=await service.push_subscriptions.shows_text(me)
+    )
     return done(request, data, default=DEVICE_URL, message=_("Your choices are saved."))
 
 

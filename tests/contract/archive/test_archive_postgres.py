@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.postgres import PostgresServer
-from timelines.archive.postgres import TIMEOUT_S, Connection, PostgresArchive
+from timelines.archive.postgres import TIMEOUT_S, PostgresArchive
 from timelines.posts.archive import ArchiveUnavailable
 
 
@@ -131,11 +131,8 @@ async def test_a_connection_that_refuses_its_settings_is_closed_and_raises(postg
 
 
 async def test_the_server_receives_the_time_out_of_the_reader(postgres: PostgresServer) -> None:
-    async def told(connection: Connection) -> object:
-        return await (await connection.execute("SHOW statement_timeout")).fetchone()
-
     archive = PostgresArchive(postgres.url, timeout_s=0.3)
-    assert await archive._pool.run(told) == ("300ms",)
+    assert await archive._pool.run("SHOW statement_timeout") == [("300ms",)]
     await archive.close()
 
 
@@ -164,11 +161,7 @@ async def test_a_body_is_written_durably_even_with_asynchronous_commits(postgres
         client.execute("ALTER ROLE archive SET synchronous_commit = off")
     archive = PostgresArchive(postgres.url)
     try:
-
-        async def setting(connection: object) -> object:
-            return await (await connection.execute("SHOW synchronous_commit")).fetchone()  # type: ignore[attr-defined]
-
-        assert await archive._pool.run(setting) == ("on",)
+        assert await archive._pool.run("SHOW synchronous_commit") == [("on",)]
     finally:
         with postgres.client() as client:
             client.execute("ALTER ROLE archive RESET synchronous_commit")

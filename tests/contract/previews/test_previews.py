@@ -343,7 +343,8 @@ def test_the_first_link_to_another_site_is_chosen(settings: object) -> None:
     ],
 )
 def test_titles_and_descriptions_are_read_and_cleaned(page: str, charset: str, title: str, description: str) -> None:
-    preview, _ = parse_page("https://a.example/", page.encode(charset if charset == "latin-1" else "utf-8"), charset, 1)
+    body = page.encode(charset if charset == "latin-1" else "utf-8")
+    preview, _ = parse_page("https://a.example/", body, f"text/html; charset={charset}", 1)
     assert (preview.title, preview.description) == (title, description)
 
 

@@ -105,7 +105,7 @@ async def test_a_message_says_who_and_what_only_if_the_reader_chose_it(scene: Pu
     (message,) = await scene.deliver()
     assert (message["title"], message["body"], message["icon"]) == ("Neue Benachrichtigung", "", "")
     assert "bob" not in str(message)
-    await scene.services.push.set_shows_text(alice.id, True)
+    await scene.services.repositories.push_subscriptions.set_shows_text(alice.id, True)
     await bob.publishes("@alice hello\nagain")
     (message,) = await scene.deliver()
     assert (message["title"], message["body"]) == ("bob hat dich erwähnt", "@alice hello again")
