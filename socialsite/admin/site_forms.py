@@ -116,7 +116,7 @@ class SiteForm(forms.Form):
                 codes = [code for code, _name in django_settings.LANGUAGES]
                 field.choices = [("", gettext("English")), *((c, get_language_info(c)["name_local"]) for c in codes)]
             # The page also sends what it showed, so that an old page does not undo a later change. JSON does not.
-            is_short = TEXT_LENGTHS.get(name, 0) <= SHORT_TEXT_LENGTH and name not in LIST_SIZES
+            is_short = TEXT_LENGTHS.get(name, 0) <= SHORT_TEXT_LENGTH
             if name in from_environment:
                 field.disabled = True
                 sentence = gettext("The variable %(variable)s of the server sets this. It can only be changed there.")

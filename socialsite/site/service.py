@@ -78,11 +78,12 @@ class SiteService:
     async def change(self, **fields: Any) -> SiteSettings:
         """Store new values of some fields, and return all settings. Other processes use them within a second.
 
-        Raises Invalid, and Conflict if the environment sets one of the fields.
+        A function as value gets the stored value and returns the new one. Raises Invalid, and Conflict if the
+        environment sets one of the fields.
         """
         if self.from_environment & fields.keys():
             raise Conflict
-        await self._replace(settings_key(), lambda stored: apply_changes(_decode_settings(stored[0]), fields))
+        await self._replace(settings_key(), lambda stored: _edit(_decode_settings(stored[0]), fields))
         return self.settings
 
     async def announce(self, text: str, *, starts_ms: int, ends_ms: int, now_ms: int) -> Announcement:
@@ -112,6 +113,11 @@ class SiteService:
 
     def _with_environment(self, settings: SiteSettings) -> SiteSettings:
         return apply_changes(settings, self.site_environment)
+
+
+def _edit(settings: SiteSettings, fields: Mapping[str, Any]) -> SiteSettings:
+    pairs = fields.items()
+    return apply_changes(settings, {k: v(getattr(settings, k)) if callable(v) else v for k, v in pairs})
 
 
 def _decode_settings(stored: bytes) -> SiteSettings:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.errors import FieldErrors
+from accounts.factors.step_up import require_step_up
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.presenters.accounts import author_json, overview_json, overview_page
@@ -88,6 +89,7 @@ end_sessions = _make_action_view(Moderation.end_sessions, gettext_lazy("The acco
 @sensitive_variables()
 async def reset_password(request: SiteRequest, account_id: int) -> HttpResponseBase:
     """Set a random password. Only this response contains it; a repetition sets another password."""
+    require_step_up(request)
     account, password = await Moderation(get_services(request)).reset_password(
         get_actor(request), AccountId(account_id)
     )

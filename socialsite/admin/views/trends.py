@@ -1,5 +1,8 @@
 """The page on which staff holds hashtags back from the trends, and accounts back from suggestions."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -59,12 +62,12 @@ async def change(request: SiteRequest) -> HttpResponseBase:
             raise AccountNotFound
         entry, target = str(account.id), f"account:{account.id}"
     await record_action(request, action, target)
-    await services.site.refresh()
-    field, allowed = ("held_hashtags", "allowed_hashtags") if tag else ("held_accounts", "")
-    changed: dict[str, tuple[str, ...]] = {}
-    for name, contains in ((field, action == "hold"), (allowed, action == "show")):
-        if name:
-            others = tuple(each for each in getattr(services.site.settings, name) if each != entry)
-            changed[name] = (*others, entry) if contains else others
-    await services.site.change(**changed)
-    return done(request, changed, default="/ops/trends/")
+    added = {"held_hashtags": action == "hold", "allowed_hashtags": action == "show"}
+    edits = added if tag else {"held_accounts": action == "hold"}
+    site = await services.site.change(**{name: partial(_edit, entry, is_added) for name, is_added in edits.items()})
+    return done(request, {name: getattr(site, name) for name in edits}, default="/ops/trends/")
+
+
+def _edit(entry: str, is_added: bool, entries: Sequence[str]) -> tuple[str, ...]:
+    """Return the entries with or without one of them."""
+    return (*(each for each in entries if each != entry), *([entry] if is_added else []))

@@ -1,5 +1,6 @@
 """/ops/alerts/ and /ops/trends/ over HTTP, the alerts on the dashboard, and the gauge of each alert."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -96,6 +97,9 @@ async def test_a_hashtag_that_is_held_back_leaves_pages_and_the_api_at_once(
     assert sorted(await trends_of(alice)) == ["fine", "rude"]
     entries = [(entry.action, entry.target) for entry in (await AuditLog(site.store).search(10))[0]]
     assert entries == [("show", "hashtag:rude"), ("hold", "hashtag:rude")]
+    tags = [f"tag{number}" for number in range(5)]
+    await asyncio.gather(*(sam.post_json("/ops/trends/", tag=tag, action="hold") for tag in tags))
+    assert set(site.site.settings.held_hashtags) == set(tags)
 
 
 def _aside(page: str) -> str:

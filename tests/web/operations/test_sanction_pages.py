@@ -165,9 +165,7 @@ async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
     assert "Has two accounts." not in (await alice.get("/accounts/sanctions/")).text
 
 
-async def test_a_deletion_needs_a_suspension_and_a_confirmation(
-    site: Services, sam: HttpBrowser, alice: HttpBrowser
-) -> None:
+async def test_a_deletion_needs_a_suspension(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
     id = await _id(site, "alice")
     path = f"/ops/accounts/{id}/act/"
     assert (await sam.post_json(path, kind="delete", text="Deleted.")).status_code == 409

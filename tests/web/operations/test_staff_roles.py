@@ -128,11 +128,18 @@ async def test_wrong_input_is_told_beside_its_field(site: Services, open_browser
     assert "last owner" in answer.text
 
 
-async def test_roles_need_a_confirmation(site: Services, open_browser: Any, monkeypatch: Any) -> None:
+async def test_roles_passwords_and_deletions_need_a_confirmation(
+    site: Services, open_browser: Any, alice: HttpBrowser, monkeypatch: Any
+) -> None:
     owner = await staff_browser(site, open_browser, "olga", "owner")
+    path = f"/ops/accounts/{(await site.accounts.get_by_handle('alice')).id}"
     monkeypatch.setattr("accounts.factors.step_up.STEP_UP_TTL_MS", 0)
     assert (await owner.get("/ops/staff/")).headers["location"].startswith("/accounts/confirm/")
     assert (await owner.post_json("/ops/staff/", handle="olga", role="none")).json()["error"] == "confirmation_needed"
+    assert (await owner.post_json(f"{path}/password/")).json()["error"] == "confirmation_needed"
+    deletion = await owner.post_json(f"{path}/act/", kind="delete", text="Deleted.")
+    assert deletion.json()["error"] == "confirmation_needed"
+    assert await alice.is_signed_in()
 
 
 async def test_two_owners_who_remove_each_other_leave_one(site: Services, open_browser: Any) -> None:

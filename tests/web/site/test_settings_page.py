@@ -72,6 +72,15 @@ async def test_a_page_that_was_loaded_earlier_does_not_undo_a_later_change(site:
     await site.site.change(description="New words.")
     assert (await sam.post("/ops/site/", **{**old, "name": "Ours", "description": ""})).status_code == 303
     assert site.site.settings == SiteSettings(name="Ours", description="New words.")
+    page = (await sam.get("/ops/site/")).text
+    await site.site.change(joining="closed", blocked_hosts=["evil.example"])
+    for group, fields in (
+        ("joining", {"joining": "open", "members_invite": "on"}),
+        ("words", {"blocked_hosts": "", "blocked_words": "fool"}),
+    ):
+        assert (await sam.post("/ops/site/", **{**form_of(page, group), **fields})).status_code == 303
+    assert (site.site.settings.joining, site.site.settings.members_invite) == ("closed", True)
+    assert (site.site.settings.blocked_hosts, site.site.settings.blocked_words) == (("evil.example",), ("fool",))
 
 
 async def test_a_program_reads_and_changes_settings_as_json(site: Services, sam: HttpBrowser) -> None:
