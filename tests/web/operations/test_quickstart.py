@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from socialsite.store.embedded.server import EmbeddedServer
+from tests.support.demo_site import demo_visitor
 from tests.support.models import mostly_nightly
 from tests.support.redis_server import pause_until_aof_written
 from tests.support.site import QuickstartSite, is_alive, running_site
@@ -108,6 +109,20 @@ def test_a_site_whose_output_nobody_reads_restarts_its_processes(start: Start) -
 
 
 @pytest.mark.nightly
+@pytest.mark.nightly
+def test_the_logins_that_a_demo_prints_work_and_one_is_of_staff(data: Path) -> None:
+    site = QuickstartSite(data, "--port", "0").wait_until_ready()
+    try:
+        logins = [line.split()[1:] for line in site.lines if line.startswith("login: ")]
+        statuses = {}
+        for handle, password in logins:
+            with demo_visitor(site.url, handle, password) as visitor:
+                statuses[handle] = visitor.http.get("/ops/").status_code
+        assert statuses == {"alice": 404, "bob": 404, "carol": 404, "operator": 200}
+    finally:
+        site.interrupt()
+
+
 def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data: Path) -> None:
     site = start().wait_until_ready()
     server_of(data).set("posts:{1}:post", "kept")
