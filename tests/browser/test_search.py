@@ -135,6 +135,11 @@ def test_adding_somebody_to_a_list_completes_their_handle(reader: OpenReader, vi
     expect(field).to_have_value(handle)
     field.press("Enter")
     expect(me.page.locator(".page-note")).to_have_text("1 member")
+    expect(field, "the next person is typed at once").to_be_focused()
+    field.press_sequentially(visitor().handle)
+    field.press("Escape")
+    field.press("Enter")
+    expect(me.page.locator(".page-note")).to_have_text("2 members")
 
 
 def test_the_search_field_finds_posts(reader: OpenReader, visitor: SignUpVisitor) -> None:

@@ -3,7 +3,6 @@
 The preferences of an account contain its next step. Home shows a card until the steps are done or dismissed.
 """
 
-import asyncio
 import secrets
 from contextlib import suppress
 from http import HTTPStatus
@@ -20,6 +19,7 @@ from accounts.sessions.authentication import require_account
 from socialsite.errors import Conflict, Forbidden, Invalid, NotFound
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
+from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, error_page, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, done, json_response, respond
 from socialsite.web.uploads import accepts_files, get_files
@@ -94,7 +94,7 @@ async def show_people(request: SiteRequest) -> HttpResponseBase:
     service = request.services[FollowSuggestionService]
     suggested = await service.suggestions(me, PEOPLE_SHOWN, readable_scripts(request))
     accounts = await load_suggested_accounts(request, suggested)
-    await asyncio.gather(*(_add_last_post(request, me, each) for each in accounts if not each["bio"]))
+    await run_together(*(_add_last_post(request, me, each) for each in accounts if not each["bio"]))
     return _show(request, PEOPLE, {"accounts": accounts})
 
 

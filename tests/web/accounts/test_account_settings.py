@@ -36,6 +36,13 @@ async def test_a_profile_is_edited_and_keeps_the_fields_that_are_not_sent(alice)
     assert "&lt;b&gt;" in (await alice.get("/accounts/settings/")).text
 
 
+async def test_mentions_hashtags_and_links_of_a_bio_are_links(alice, bob):
+    await alice.post_json("/accounts/settings/", bio="With @bob@localhost on #tea, see tea.org")
+    page = (await bob.get("/@alice/")).text
+    for href, text in (("/@bob/", "@bob@localhost"), ("/tags/tea/", "#tea"), ("https://tea.org", "tea.org")):
+        assert re.search(f'<a class="[a-z]+" href="{href}"[^>]*>{text}</a>', page), href
+
+
 async def test_an_account_hides_from_searches_and_suggestions(alice, bob):
     found = "/search/complete/?q=%40ali"
     assert [each["handle"] for each in (await bob.get_json(found)).json()["accounts"]] == ["alice"]
