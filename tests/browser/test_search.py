@@ -155,3 +155,22 @@ def test_the_search_field_finds_posts(reader: OpenReader, visitor: SignUpVisitor
     field.press("Enter")
     expect(me.page.locator(f"article[data-post-id='{post['id']}']")).to_be_visible()
     expect(field).to_have_value(f'"{word} in a" from:{friend.handle}')
+
+
+def test_the_tabs_of_a_search_work_by_keys_on_a_phone_without_script(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    friend = visitor()
+    me = reader(viewport={"width": 320, "height": 640}, java_script_enabled=False)
+    me.go_to(f"/search/?q={friend.handle}")
+    tabs, found = me.page.locator("main nav.tabs a"), me.page.locator("main li[data-account]")
+    expect(found).to_have_attribute("data-account", friend.handle)
+    for name, found_count in {"Posts": 0, "People": 1, "Hashtags": 0}.items():
+        for _ in range(40):
+            if tabs.filter(has_text=name).evaluate("link => link === document.activeElement"):
+                break
+            me.page.keyboard.press("Tab")
+        me.page.keyboard.press("Enter")
+        expect(tabs.and_(me.page.locator("[aria-current=page]"))).to_have_text(name)
+        expect(found).to_have_count(found_count)
+        assert me.page.evaluate("document.documentElement.scrollWidth") <= 320, "the page is wider than the screen"

@@ -103,7 +103,7 @@ async def _find_posts(request: SiteRequest, fields: FormFields, text: str, limit
         viewer_id=get_viewer_id(request),
         before=id_field(fields, "max_id"),
         limit=limit,
-        is_first=False,
+        kind="posts",
         caller=request.caller,
     )
     return list(results.posts.entries)

@@ -5,7 +5,9 @@ a page may therefore be short or empty and still have a cursor.
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from accounts.accounts.service import AccountService
 from socialsite.ids import MAX_ID, AccountId, PostId
@@ -24,16 +26,28 @@ from timelines.visibility.rights import ViewContext
 SEARCH_DEADLINE_S = 0.5
 """A request starts no more reads after this time."""
 MAX_ROUNDS = 20
-MAX_ACCOUNTS, MAX_HASHTAGS = 5, 8
+MAX_ACCOUNTS, MAX_HASHTAGS, MAX_NAMES_ALONE = 5, 8, 40
 SIMILAR_MIN_LENGTH, SIMILAR_CUT_CAP = 3, 2
 """A similar name starts with at least so many characters of the query, and lacks at most so many of its last ones."""
 
 
+SearchKind = Literal["all", "posts", "people", "hashtags"]
+NAME_LIMITS: Mapping[SearchKind, tuple[int, int]] = {
+    "all": (MAX_ACCOUNTS, MAX_HASHTAGS),
+    "posts": (0, 0),
+    "people": (MAX_NAMES_ALONE, 0),
+    "hashtags": (0, MAX_NAMES_ALONE),
+}
+"""The maximum numbers of accounts and of hashtags in the results."""
+Names = tuple[list[AccountId], list[str]]
+"""Accounts and hashtags."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A page of posts. The first page also has accounts and hashtags that start with the query.
+    """The results of one kind, or of all: posts, and the accounts and hashtags that start with the query.
 
-    If nothing is found, it has accounts and hashtags that nearly start with it, and `is_similar` is set.
+    If nothing is found, they are accounts and hashtags that nearly start with it, and `is_similar` is set.
     """
 
     posts: TimelinePage
@@ -57,43 +71,49 @@ class SearchService:
         viewer_id: AccountId | None,
         before: int | None = None,
         limit: int = DEFAULT_LIMIT,
-        is_first: bool = True,
+        kind: SearchKind = "all",
         caller: Caller | None = None,
     ) -> SearchResults:
-        """Search posts, and for the first page also accounts and hashtags. Raises RateLimited."""
+        """Search what `kind` names. Raises RateLimited."""
         async with self.limits.refundable(caller, "search"):
-            posts, accounts, hashtags = await run_together(
-                self.search_posts(query, viewer_id=viewer_id, before=before, limit=limit),
-                self._find_accounts(query.account_prefix if is_first else "", viewer_id),
-                self._find_hashtags(query.hashtag_prefix if is_first else ""),
+            posts, (accounts, hashtags) = await run_together(
+                self.search_posts(query, viewer_id=viewer_id, before=before, limit=limit)
+                if kind in ("all", "posts")
+                else _no_posts(),
+                self._find_names((query.account_prefix, query.hashtag_prefix), viewer_id, kind),
             )
-            is_similar = is_first and not (posts.entries or posts.next_before or accounts or hashtags)
+            is_similar = kind != "posts" and not (posts.entries or posts.next_before or accounts or hashtags)
             if is_similar:
-                accounts, hashtags = await self._find_similar(query, viewer_id)
+                accounts, hashtags = await self._find_similar(query, viewer_id, kind)
         return SearchResults(posts, accounts, hashtags, is_similar)
 
-    async def _find_similar(self, query: SearchQuery, viewer_id: AccountId | None) -> tuple[list[AccountId], list[str]]:
+    async def _find_similar(self, query: SearchQuery, viewer_id: AccountId | None, kind: SearchKind) -> Names:
         """Return accounts and hashtags that start with the query without its last characters."""
-        names = query.account_prefix, query.hashtag_prefix
+        prefixes = query.account_prefix, query.hashtag_prefix
         for cut in range(1, SIMILAR_CUT_CAP + 1):
             account_prefix, hashtag_prefix = (
-                name[:-cut] if len(name) >= SIMILAR_MIN_LENGTH + cut else "" for name in names
+                prefix[:-cut] if len(prefix) >= SIMILAR_MIN_LENGTH + cut else "" for prefix in prefixes
             )
-            accounts, hashtags = await run_together(
-                self._find_accounts(account_prefix, viewer_id), self._find_hashtags(hashtag_prefix)
-            )
+            accounts, hashtags = await self._find_names((account_prefix, hashtag_prefix), viewer_id, kind)
             if accounts or hashtags:
                 return accounts, hashtags
         return [], []
 
-    async def _find_accounts(self, prefix: str, viewer_id: AccountId | None) -> list[AccountId]:
-        if not prefix:
+    async def _find_names(self, prefixes: tuple[str, str], viewer_id: AccountId | None, kind: SearchKind) -> Names:
+        max_accounts, max_hashtags = NAME_LIMITS[kind]
+        return await run_together(
+            self._find_accounts(prefixes[0], viewer_id, max_accounts), self._find_hashtags(prefixes[1], max_hashtags)
+        )
+
+    async def _find_accounts(self, prefix: str, viewer_id: AccountId | None, limit: int) -> list[AccountId]:
+        if not prefix or not limit:
             return []
-        authors = await self.autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=MAX_ACCOUNTS)
+        authors = await self.autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=limit)
         return [author.id for author in authors]
 
-    async def _find_hashtags(self, prefix: str) -> list[str]:
-        return await self.autocomplete.complete_hashtags(normalize_tag(prefix) or "", limit=MAX_HASHTAGS)
+    async def _find_hashtags(self, prefix: str, limit: int) -> list[str]:
+        tag = normalize_tag(prefix) if limit else None
+        return await self.autocomplete.complete_hashtags(tag, limit=limit) if tag else []
 
     async def search_posts(
         self,
@@ -127,6 +147,10 @@ class SearchService:
             seen = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.SEARCH))
             entries += [entry for entry in seen if query.matches(entry.post.searchable_text)]
         return TimelinePage(tuple(entries[:limit]), _next_cursor(entries, walk, limit), None)
+
+
+async def _no_posts() -> TimelinePage:
+    return TimelinePage((), None, None)
 
 
 def _next_cursor(entries: list[HydratedPost], walk: PartitionMerge, limit: int) -> PostId | None:

@@ -23,7 +23,7 @@ from timelines.pages.responses import (
 )
 from timelines.search.autocomplete import AutocompleteService
 from timelines.search.query import QUERY_LENGTH_CAP, QueryInvalid, parse_query
-from timelines.search.service import SearchResults, SearchService
+from timelines.search.service import NAME_LIMITS, SearchKind, SearchResults, SearchService
 from timelines.text.token_scanner import normalize_tag
 
 COMPLETIONS_SHOWN = 8
@@ -37,8 +37,8 @@ QUERY_ERROR_MESSAGES = {
 
 
 async def search(request: SiteRequest) -> HttpResponseBase:
-    """Show matching accounts, hashtags and posts. If there is no query, show only the form."""
-    text, cut = request.GET.get("q", ""), parse_page_request(request.GET)
+    """Show matching accounts, hashtags and posts, or those of `?tab=`. If there is no query, show only the form."""
+    text, cut, tab = request.GET.get("q", ""), parse_page_request(request.GET), _get_tab(request)
     if cut.after is not None:
         raise MalformedRequest(fields={"after": _("Search supports only the cursor before.")})
     if not text.strip():
@@ -55,7 +55,7 @@ async def search(request: SiteRequest) -> HttpResponseBase:
         viewer_id=get_viewer_id(request),
         before=cut.before,
         limit=cut.limit,
-        is_first=cut.is_first,
+        kind=tab if tab != "all" or cut.is_first else "posts",
         caller=request.caller,
     )
     accounts = await accounts_with_follow_state(request, results.account_ids)
@@ -89,12 +89,16 @@ def _results_response(
     trends: Placeholder | str = "",
 ) -> HttpResponseBase:
     page, tags = results.posts, [hashtag_json(tag) for tag in results.hashtags]
-    next_url = url_with_query(request, q=text, before=page.next_before)
+    tab = _get_tab(request)
+    tab_query = {} if tab == "all" else {"tab": tab}
+    next_url = url_with_query(request, q=text, **tab_query, before=page.next_before)
     return respond(
         request,
         "timelines/search.html",
         page=lambda: {
             **_form_context(text),
+            "tabs": {name: optional_placeholder(url_with_query(request, q=text, tab=name)) for name in NAME_LIMITS},
+            "tab": tab,
             "timeline": {
                 **timeline_context(request, cut, page, "search"),
                 "next_url": optional_placeholder(next_url),
@@ -104,7 +108,7 @@ def _results_response(
             "tags": tags,
             "is_similar": results.is_similar and bool(accounts or tags),
             "trends_html": trends,
-            "newest_url": None if cut.is_first else optional_placeholder(url_with_query(request, q=text)),
+            "newest_url": None if cut.is_first else optional_placeholder(url_with_query(request, q=text, **tab_query)),
         },
         data=lambda: {
             "posts": posts_json(page.entries),
@@ -125,6 +129,11 @@ def _invalid_query_response(request: SiteRequest, text: str, refused: QueryInval
     return page_response(
         request, "timelines/search.html", {**_form_context(text), "error": reason}, HTTPStatus.BAD_REQUEST
     )
+
+
+def _get_tab(request: SiteRequest) -> SearchKind:
+    """Return the kind of results that the request asks for. An unknown name asks for all kinds."""
+    return next((kind for kind in NAME_LIMITS if kind == request.GET.get("tab")), "all")
 
 
 def _form_context(text: str) -> TemplateContext:

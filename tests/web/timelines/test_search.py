@@ -106,6 +106,33 @@ async def test_an_empty_result_is_explained_with_hints(visitor):
     assert '<section class="section" id="search-hints">' in page
 
 
+async def test_a_tab_finds_one_kind_of_results(alice, bob, visitor, world):
+    post = await bob.publish("alice wrote #alicebooks")
+    await world.deliver_all()
+    found = {"posts": [post["id"]], "people": ["alice"], "hashtags": ["alicebooks"]}
+    for tab in ("all", "posts", "people", "hashtags", "unknown"):
+        results = await answer(visitor, "alice", tab=tab)
+        kinds = {
+            "posts": [each["id"] for each in results["posts"]],
+            "people": [each["handle"] for each in results["accounts"]],
+            "hashtags": [each["name"] for each in results["tags"]],
+        }
+        assert kinds == {kind: found[kind] if tab in ("all", "unknown", kind) else [] for kind in found}, tab
+    page = (await visitor.get(f"{path('alice')}&tab=people")).text
+    assert re.findall(r'<a href="/search/\?q=alice&amp;tab=(\w+)"( aria-current="page")?>', page) == [
+        ("all", ""), ("posts", ""), ("people", ' aria-current="page"'), ("hashtags", ""),
+    ]  # fmt: skip
+    assert '<input type="hidden" name="tab" value="people">' in page
+    assert 'id="search-hints" hidden' in page
+    assert (await answer(visitor, "alice", tab="people", before=1))["accounts"]
+    await bob.publish("alice again")
+    await world.deliver_all()
+    older = await visitor.get_json((await answer(visitor, "alice", tab="posts", limit=1))["next"])
+    assert older.url.params["tab"] == "posts"
+    assert [each["id"] for each in older.json()["posts"]] == found["posts"]
+    assert "No people found" in (await visitor.get(f"{path('silence')}&tab=people")).text
+
+
 async def test_a_search_without_results_offers_similar_names(alice, bob, visitor, world):
     await bob.publish("words #poetry")
     await world.deliver_all()
