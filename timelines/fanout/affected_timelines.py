@@ -1,23 +1,18 @@
 """Finds the cached timelines that contain posts of given authors: homes of their followers, and lists."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId
 from socialsite.tasks import run_together
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.lists.repository import ListMembers
 
 OWNERS_PER_PASS = 1_000
 AUTHORS_PER_BATCH = 32
-
-Id = TypeVar("Id", bound=int)
-NextPass = Callable[[AccountId, PassCursor, int], Awaitable[PassPage[Id]]]
 
 
 @dataclass(slots=True)
@@ -31,9 +26,14 @@ class AffectedTimelines:
 
     async def of_authors(self, author_ids: Collection[AccountId]) -> "AffectedIds":
         """Return the owners of the affected homes (authors and followers), and the lists with an author as a member."""
-        followers = await _read_all(self.follows.followers_pass, author_ids)
-        lists = await _read_all(self.members.listed_on_pass, author_ids)
-        return AffectedIds(self, sorted(followers.union(author_ids)), sorted(lists))
+        owners, lists = set(author_ids), set[ListId]()
+        for batch in batches(author_ids, AUTHORS_PER_BATCH):
+            followers, listed_on = await run_together(
+                self.follows.followers_of_many(batch), self.members.lists_with_accounts(batch)
+            )
+            owners |= followers
+            lists |= listed_on
+        return AffectedIds(self, sorted(owners), sorted(lists))
 
     async def invalidate(self, home_owners: Sequence[int], list_ids: Sequence[int]) -> None:
         for part in batches(home_owners, OWNERS_PER_PASS):
@@ -52,23 +52,3 @@ class AffectedIds:
 
     async def invalidate(self) -> None:
         await self.timelines.invalidate(self.home_owners, self.list_ids)
-
-
-async def _read_all(next_pass: NextPass[Id], author_ids: Collection[AccountId]) -> set[Id]:
-    """Return the follower or list ids of all authors, each once."""
-    ids: set[Id] = set()
-    for batch in batches(author_ids, AUTHORS_PER_BATCH):
-        for part in await run_together(*(_read_all_of(next_pass, author_id) for author_id in batch)):
-            ids.update(part)
-    return ids
-
-
-async def _read_all_of(next_pass: NextPass[Id], author_id: AccountId) -> list[Id]:
-    """Return the follower or list ids of one author, read pass by pass."""
-    cursor: PassCursor | None = FIRST_PASS
-    ids: list[Id] = []
-    while cursor is not None:
-        page = await next_pass(author_id, cursor, OWNERS_PER_PASS)
-        ids += page.ids
-        cursor = page.next
-    return ids

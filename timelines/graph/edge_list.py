@@ -32,6 +32,9 @@ LAYOUT_VERSION_FACTOR = 1 << 16
 CACHED_OWNERS = 5_000
 """The number of owners whose encoded keys are cached. With 16 partitions this takes about 17 MB."""
 
+MEMBERS_PER_FIRST_READ, MEMBERS_PER_PASS = 100, 1_000
+"""`ids_of_many` first reads this number of ids of each partition, and the edges of owners with more ids in passes."""
+
 Id = TypeVar("Id", bound=int)
 EdgeKey = Callable[[str, int], Key]
 """A function from (tag of the partition, owner) to the key of the list."""
@@ -158,6 +161,33 @@ class EdgeList(Generic[Id]):
     def page(self, owner: int, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
         """Read a page of the accounts of the edges after `cursor`, newest edge first."""
         return read_account_page(self._pairs, self.keys(owner), cursor, limit)
+
+    async def ids_of_many(self, owners: Sequence[int]) -> set[Id]:
+        """Return the ids of all edges of the owners, in one round trip for owners with few edges."""
+        tags, end = self._tags, encode_text("0") + encode_text(str(MEMBERS_PER_FIRST_READ - 1))
+        prefixes = [self._key(tag, 0).removesuffix("0").encode() for tag in tags]
+        digits = [b"%d" % owner for owner in owners]
+        payload = b"".join(
+            [
+                b"*4\r\n$6\r\nZRANGE\r\n$%d\r\n%b%b\r\n%b" % (len(prefix) + len(owner), prefix, owner, end)
+                for owner in digits
+                for prefix in prefixes
+            ]
+        )
+
+        def commands() -> list[Command]:
+            return [("ZRANGE", key, 0, MEMBERS_PER_FIRST_READ - 1) for owner in owners for key in self.keys(owner)]
+
+        replies = await self._pairs.gather(EncodedPipeline(payload, len(owners) * len(tags), commands))
+        ids = set(_parse_ids(replies))
+        for number, owner in enumerate(owners):
+            own = replies[number * len(tags) : (number + 1) * len(tags)]
+            cursor = FIRST_PASS if max(map(len, own)) == MEMBERS_PER_FIRST_READ else None
+            while cursor is not None:
+                page = await self.next_pass(owner, cursor, MEMBERS_PER_PASS)
+                ids.update(page.ids)
+                cursor = page.next
+        return cast("set[Id]", ids)
 
     # Passes
 

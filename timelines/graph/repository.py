@@ -100,6 +100,10 @@ class Follows:
         """Read the next `limit` followers for fan-out. The cursor of the first pass is FIRST_PASS."""
         return await self._followers.next_pass(account_id, cursor, limit)
 
+    async def followers_of_many(self, account_ids: Sequence[AccountId]) -> set[AccountId]:
+        """Return the followers of all these accounts, each once."""
+        return await self._followers.ids_of_many(account_ids)
+
     async def recently_followed_by_each(
         self, account_ids: Collection[AccountId], limit: int
     ) -> dict[AccountId, list[AccountId]]:

@@ -164,6 +164,10 @@ class ListMembers:
         """Read the next `limit` lists that contain the account, for fan-out."""
         return await self._edges.incoming.next_pass(account_id, cursor, limit)
 
+    async def lists_with_accounts(self, account_ids: Sequence[AccountId]) -> set[ListId]:
+        """Return the lists that contain one of these accounts, each once."""
+        return await self._edges.incoming.ids_of_many(account_ids)
+
     async def remove_members(self, list_id: ListId, limit: int) -> int:
         """Remove up to `limit` members of a deleted list. Return how many were read; 0 means that no member is left."""
         page = await self._edges.outgoing.next_pass(list_id, FIRST_PASS, limit)

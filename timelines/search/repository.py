@@ -16,7 +16,17 @@ from zlib import crc32
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Command, Key, Reply, Store, load_script
+from socialsite.store import (
+    Command,
+    EncodedPipeline,
+    Key,
+    PipelineChain,
+    Reply,
+    Store,
+    encode_int,
+    encode_script_call,
+    load_script,
+)
 from timelines import keys
 from timelines.posts.post import Post
 from timelines.text.tokenizer import index_terms
@@ -115,19 +125,44 @@ class PostIndex:
         )
         return [parse_result(reply) for reply in replies]
 
-    def _build_add_commands(self, posts: Iterable[Post]) -> list[Command]:
+    def _build_add_commands(self, posts: Iterable[Post]) -> PipelineChain:
         ids: dict[int, dict[bytes, set[PostId]]] = defaultdict(lambda: defaultdict(set))
         for post in posts:
             under = ids[partition_of_post(post.id)]
             for term in post_digests(post):
                 under[term].add(post.id)
-        commands: list[Command] = []
-        for number, under in ids.items():
-            for some in batches(under, TERMS_PER_SCRIPT):
-                postings = (part for term in some for part in (term, pack_ids(sorted(under[term]))))
-                args = [self._cap, self._rare_cap, *postings]
-                commands.append(ADD_POSTINGS_SCRIPT.command(term_keys(number, some), args))
-        return commands
+        return PipelineChain(
+            [
+                self._encode_add(number, [(term, pack_ids(sorted(under[term]))) for term in some])
+                for number, under in ids.items()
+                for some in batches(under, TERMS_PER_SCRIPT)
+            ]
+        )
+
+    def _encode_add(self, partition: int, postings: Sequence[tuple[bytes, bytes]]) -> EncodedPipeline:
+        """Return the call that adds postings: pairs of a term and its ids. An import makes thousands of these calls."""
+
+        def build_commands() -> list[Command]:
+            args = [self._cap, self._rare_cap, *(part for pair in postings for part in pair)]
+            return [ADD_POSTINGS_SCRIPT.command(term_keys(partition, [term for term, _ in postings]), args)]
+
+        of_term = keys.search_term(partition, "").encode()
+        of_rare_terms = keys.search_rare_terms(partition, 0).removesuffix("0").encode()
+        encoded_keys: list[bytes] = []
+        arguments = [encode_int(self._cap), encode_int(self._rare_cap)]
+        for term, packed_ids in postings:
+            digest, number = term.hex().encode(), b"%d" % rare_hash_number(term)
+            encoded_keys += (
+                b"$%d\r\n%b%b\r\n" % (len(of_term) + len(digest), of_term, digest),
+                b"$%d\r\n%b%b\r\n" % (len(of_rare_terms) + len(number), of_rare_terms, number),
+            )
+            arguments += (
+                b"$%d\r\n%b\r\n" % (len(term), term),
+                b"$%d\r\n%b\r\n" % (len(packed_ids), packed_ids),
+            )
+        return EncodedPipeline(
+            encode_script_call(ADD_POSTINGS_SCRIPT, encoded_keys, arguments), 1, build_commands, ADD_POSTINGS_SCRIPT
+        )
 
 
 def partition_of_post(post_id: int) -> int:
@@ -150,8 +185,12 @@ def term_keys(partition: int, terms: Iterable[bytes]) -> list[Key]:
 
 
 def _keys_of_term(partition: int, term: bytes) -> tuple[Key, Key]:
-    number = int.from_bytes(term[:4], "big") % RARE_TERM_HASHES
-    return keys.search_term(partition, term.hex()), keys.search_rare_terms(partition, number)
+    return keys.search_term(partition, term.hex()), keys.search_rare_terms(partition, rare_hash_number(term))
+
+
+def rare_hash_number(term: bytes) -> int:
+    """Return the number of the hash in which the postings of a rare term are stored."""
+    return int.from_bytes(term[:4], "big") % RARE_TERM_HASHES
 
 
 @lru_cache(maxsize=20_000)

@@ -10,7 +10,7 @@ from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
 from socialsite.store.errors import PartitionLayoutChanged, WrongType
 from socialsite.store.pair_partitions import partition_of_pair
 from timelines import keys
-from timelines.graph.edge_list import EdgeList
+from timelines.graph.edge_list import MEMBERS_PER_FIRST_READ, EdgeList
 from timelines.graph.edges import MAX_LAYOUT_CHANGES, PairEdges
 from timelines.graph.follow import FIRST_PASS, Follow, PassCursor
 from timelines.graph.repository import FOLLOWED_PER_PARTITION, Follows
@@ -207,6 +207,22 @@ async def test_a_change_is_repeated_a_limited_number_of_times(store: Store) -> N
     with pytest.raises(PartitionLayoutChanged):
         await edges.add(ALICE, BOB, 5)
     assert not await edges.has(ALICE, BOB)
+
+
+async def test_many_owners_are_read_in_one_round_trip_and_long_lists_in_further_passes(store: Store) -> None:
+    pairs = WatchedPairs(store, 2)
+    edges = edges_of(store, 2)
+    followers = EdgeList[int](pairs, keys.followers)
+    await edges.add_many([(30, ALICE, 1), (30, BOB, 1), (31, BOB, 2), (32, CAROL, 3)])
+
+    assert await followers.ids_of_many([ALICE, BOB]) == {30, 31}
+    assert pairs.trips == 1
+
+    many = range(100, 100 + 3 * MEMBERS_PER_FIRST_READ)
+    await edges.add_many([(source, ALICE, 5) for source in many])
+
+    assert await followers.ids_of_many([ALICE, BOB]) == {30, 31, *many}
+    assert pairs.trips > 2
 
 
 async def test_the_most_recent_follows_of_each_account_are_returned(store: Store) -> None:
