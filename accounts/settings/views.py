@@ -29,8 +29,10 @@ from accounts.sessions.authentication import clear_storage, get_session, renew_s
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
+from socialsite.errors import ApiError
 from socialsite.ids import AccountId
 from socialsite.languages import LANGUAGE_NAMES
+from socialsite.web.middleware.errors import shows_errors
 from socialsite.web.requests import (
     SiteRequest,
     dispatch_by_method,
@@ -157,23 +159,21 @@ async def end_session(request: SiteRequest) -> HttpResponse:
     return clear_storage(done(request, {}, default="/")) if is_own else done(request, {}, default=SESSIONS_PATH)
 
 
-async def delete_page(request: SiteRequest) -> HttpResponse:
+async def delete_page(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     require_account(request)
-    return render_form(
-        request, "accounts/delete.html", DeleteAccountForm(), page={"grace_days": django_settings.DELETION_GRACE_DAYS}
-    )
+    page = {"grace_days": django_settings.DELETION_GRACE_DAYS}
+    if error is not None:
+        return redisplay_form(request, "accounts/delete.html", DeleteAccountForm(get_form_data(request)), error, page)
+    return render_form(request, "accounts/delete.html", DeleteAccountForm(), page=page)
 
 
+@shows_errors(delete_page, *FORM_ERRORS)
 @sensitive_variables()
 async def delete_account(request: SiteRequest) -> HttpResponse:
     account, services = require_account(request), request.services
-    form = DeleteAccountForm(get_form_data(request))
-    try:
-        password = validate_form(form)["password"]
-        if not await services[AccountService].check_password(account, password, caller=request.caller):
-            raise FieldErrors({"password": _("That is not your current password.")})
-    except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/delete.html", form, error)
+    password = validate_form(DeleteAccountForm(get_form_data(request)))["password"]
+    if not await services[AccountService].check_password(account, password, caller=request.caller):
+        raise FieldErrors({"password": _("That is not your current password.")})
     delete_ms = await services[AccountService].request_deletion(account_id=AccountId(account.id))
     await sign_out(request)
     if delete_ms:

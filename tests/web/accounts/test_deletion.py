@@ -1,6 +1,7 @@
 """The deletion of an account after a grace period, in which a log-in takes it back."""
 
 import pytest
+from django.conf import settings
 
 from accounts.domain import ACTIVE, DELETED, SUSPENDED
 from socialsite.clock import FixedClock
@@ -67,3 +68,11 @@ async def test_a_suspension_cannot_be_taken_back_by_a_requested_deletion(
 async def test_without_a_grace_period_an_account_is_deleted_at_once(site: Services, alice: HttpBrowser) -> None:
     await alice.post("/accounts/delete/", password=PASSWORD)
     assert (await site.accounts.get(ALICE)).state == DELETED
+
+
+async def test_the_page_names_the_grace_period_also_after_a_wrong_password(
+    alice: HttpBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "DELETION_GRACE_DAYS", 7)
+    for page in (await alice.get("/accounts/delete/"), await alice.post("/accounts/delete/", password="wrong")):
+        assert "For 7 days the account is only hidden" in page.text
