@@ -6,6 +6,7 @@ with postgresql://.
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import suppress
 from typing import Any, LiteralString
 
 import psycopg
@@ -80,19 +81,13 @@ class PostgresArchive:
 
     async def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         last_id = -1
-        while page := await self._read_page(last_id):
-            yield page
-            last_id = page[-1][0]
+        with suppress(TableMissing):
+            while page := await self._pool.run(PAGE, (last_id, BODIES_PER_PAGE)):
+                yield page
+                last_id = page[-1][0]
 
     async def close(self) -> None:
         await self._pool.close()
-
-    async def _read_page(self, after: int) -> list[ArchivedBody]:
-        """Return the bodies after the id `after`. The page is empty if the table does not exist."""
-        try:
-            return await self._pool.run(PAGE, (after, BODIES_PER_PAGE))
-        except TableMissing:
-            return []
 
 
 class PostgresPool:

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -30,63 +30,49 @@ class SQLiteArchive:
         self._connection: sqlite3.Connection | None = None
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
-        def write() -> None:
-            with self._open(may_create=True) as connection:
-                connection.executemany("INSERT OR REPLACE INTO posts (id, body) VALUES (?, ?)", bodies)
-
-        await self._run(write)
+        await self._run(self._write, "INSERT OR REPLACE INTO posts (id, body) VALUES (?, ?)", bodies, True)
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
-        ids = json.dumps(list(post_ids))
-
-        def read() -> dict[int, bytes]:
-            query = "SELECT id, body FROM posts WHERE id IN (SELECT value FROM json_each(?))"
-            return dict(self._open().execute(query, (ids,)))
-
-        return await self._run(read) if post_ids else {}
+        query = "SELECT id, body FROM posts WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(await self._run(self._read, query, (json.dumps(list(post_ids)),))) if post_ids else {}
 
     async def remove(self, post_ids: Collection[int], *, may_be_absent: bool = False) -> None:
-        def write() -> None:
-            if may_be_absent and not self._path.exists():
-                return
-            with self._open() as connection:
-                connection.executemany("DELETE FROM posts WHERE id = ?", [(post_id,) for post_id in post_ids])
-
-        if post_ids:
-            await self._run(write)
+        if post_ids and not (may_be_absent and not self._path.exists()):
+            await self._run(self._write, "DELETE FROM posts WHERE id = ?", [(post_id,) for post_id in post_ids])
 
     async def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
-        last_id = -1
-        while self._path.exists():
-
-            def read(after: int = last_id) -> list[ArchivedBody]:
-                query = "SELECT id, body FROM posts WHERE id > ? ORDER BY id LIMIT ?"
-                return self._open().execute(query, (after, BODIES_PER_PAGE)).fetchall()
-
-            page = await self._run(read)
-            if not page:
-                return
+        query, last_id = "SELECT id, body FROM posts WHERE id > ? ORDER BY id LIMIT ?", -1
+        while self._path.exists() and (page := await self._run(self._read, query, (last_id, BODIES_PER_PAGE))):
             yield page
             last_id = page[-1][0]
 
     async def close(self) -> None:
-        def close() -> None:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
         with contextlib.suppress(ArchiveUnavailable):
-            await self._run(close)
+            await self._run(self._close)
         self._thread.shutdown(wait=False)
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[..., T], *args: object) -> T:
+        """Run a method in the archive's thread."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
         except (sqlite3.Error, OSError) as error:
             raise ArchiveUnavailable(f"the archive {self._path} cannot be used: {error}") from error
 
+    # Methods that run in the archive's thread
+
+    def _read(self, query: str, parameters: Sequence[object]) -> list[ArchivedBody]:
+        return self._open().execute(query, parameters).fetchall()
+
+    def _write(self, query: str, rows: Iterable[Sequence[object]], may_create: bool = False) -> None:
+        with self._open(may_create=may_create) as connection:
+            connection.executemany(query, rows)
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
     def _open(self, *, may_create: bool = False) -> sqlite3.Connection:
-        """Return the connection. Only the archive's thread may use it."""
         if self._connection is None:
             if may_create:
                 self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -160,13 +160,13 @@ class ArchiveWriter:
         while ids := await self.sources.author_feeds.read(self._id, after, POSTS_PER_READ, upward=True):
             page_posts = await posts.find_many(ids)
             existing = [page_posts[id] for id in ids if id in page_posts and page_posts[id].author_id == self._id]
-            yield [await posts.find_versions(post.id) if post.extra.version else [post] for post in existing]
+            found = [await posts.find_versions(post.id) if post.extra.version else [post] for post in existing]
+            yield [versions for versions in found if versions]  # a post may be deleted meanwhile
             after, self._done = ids[-1], self._done + len(ids)
             await self.progress(self._done, self._total)
 
     async def _activities(self) -> AsyncIterator[list[Json]]:
         async for batch in self._post_batches():
-            batch = [versions for versions in batch if versions]  # a post may be deleted meanwhile
             posts = await self._with_parents([versions[-1] for versions in batch])
             builder = await self._builder(posts)
             polls = [post.id for post in posts if post.extra.poll]
@@ -209,7 +209,7 @@ class ArchiveWriter:
         """
         number = 0
         async for batch in self._post_batches():
-            builder = await self._builder([post for versions in batch for post in versions[-1:]])
+            builder = await self._builder([versions[-1] for versions in batch])
             for month, group in groupby(batch, key=lambda versions: format_iso_time(versions[-1].created_ms)[:7]):
                 number += 1
                 posts = [

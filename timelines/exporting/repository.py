@@ -39,7 +39,9 @@ class Transfers:
         return bool(await self._timelines.write_script(SAVE_TRANSFER, [key], args) > 0)
 
     async def delete(self, account_id: AccountId, transfer_id: int) -> None:
-        await self._timelines.write_one("HDEL", keys.transfers(account_id), transfer_id)
+        """Delete a transfer, and the record of the posts that it imported."""
+        key, imported = keys.transfers(account_id), keys.imported_posts(account_id, transfer_id)
+        await self._timelines.write(key, ("UNLINK", imported), ("HDEL", key, transfer_id))
 
     async def replace(self, account_id: AccountId, transfer: Transfer, changed: Transfer) -> bool:
         """Replace a transfer. Return False if it was changed meanwhile."""
@@ -72,6 +74,3 @@ class Transfers:
 
     async def drop_last_imported(self, account_id: AccountId, transfer_id: int) -> None:
         await self._timelines.write_one("RPOP", keys.imported_posts(account_id, transfer_id))
-
-    async def forget_imported(self, account_id: AccountId, transfer_id: int) -> None:
-        await self._timelines.write_one("UNLINK", keys.imported_posts(account_id, transfer_id))

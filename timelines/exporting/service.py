@@ -92,7 +92,6 @@ class ExportService:
     async def delete(self, account_id: AccountId, transfer: Transfer) -> None:
         """Delete the file of a transfer, then the transfer."""
         await self.files.delete([transfer.file_name(account_id)])
-        await self.transfers.forget_imported(account_id, transfer.id)
         await self.transfers.delete(account_id, transfer.id)
 
     async def delete_all(self, account_id: AccountId) -> None:

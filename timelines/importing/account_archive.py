@@ -34,7 +34,8 @@ CHUNK_LENGTH, ITEM_MAX_LENGTH = 64 * 1024, 4 * 1024 * 1024
 EVERYBODY = "https://www.w3.org/ns/activitystreams#Public"
 TWEETS = re.compile(r"(.*/)?data/tweets?(-part\d+)?\.js")
 TWEET_DATE = "%a %b %d %H:%M:%S %z %Y"
-END_OF_ZIP, END_OF_LARGE_ZIP = b"PK\5\6", b"PK\6\6"
+END_OF_ZIP = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))|PK\x06\x06(?=.{36}(.{8}))", re.DOTALL)
+"""The record at the end of a zip, or of a large zip, with the number of bytes of the list of members."""
 END_MAX_BYTES = 66_000  # with the longest comment
 Json = dict[str, Any]
 Item = TypeVar("Item")
@@ -162,23 +163,14 @@ def _readable() -> Iterator[None]:
 def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
     """Open a zip file whose list of members is small enough. Raises ArchiveUnreadable, BadZipFile."""
     file.seek(max(0, file.seek(0, SEEK_END) - END_MAX_BYTES))
-    end = file.read(END_MAX_BYTES)
-    ends = [end[at + 8 : at + 20] for at in _positions(end, END_OF_ZIP)]
-    sizes = [struct.unpack("<HHII", each[:12])[2] for each in ends if len(each) == 12]
-    sizes += [struct.unpack("<Q", end[at + 40 : at + 48])[0] for at in _positions(end, END_OF_LARGE_ZIP)]
-    if any(DIRECTORY_MAX_BYTES < size < 0xFFFFFFFF or size > 0xFFFFFFFF for size in sizes):
+    ends = END_OF_ZIP.finditer(file.read(END_MAX_BYTES))
+    sizes = [int.from_bytes(end[1] or end[2], "little") for end in ends]
+    if any(size > DIRECTORY_MAX_BYTES and size != 0xFFFFFFFF for size in sizes):  # 0xFFFFFFFF: see the other record
         raise ArchiveUnreadable("too_large", "it has too many members")
     opened = zipfile.ZipFile(file)
     if len(opened.namelist()) > MEMBERS_CAP:
         raise ArchiveUnreadable("too_large", "it has too many members")
     return opened
-
-
-def _positions(content: bytes, mark: bytes) -> Iterator[int]:
-    at = content.find(mark)
-    while at >= 0:
-        yield at
-        at = content.find(mark, at + 1)
 
 
 def iterate_array(stream: IO[str], before: str) -> Iterator[Json]:

@@ -10,6 +10,7 @@ from typing import BinaryIO, cast
 
 GZIP_MAGIC = b"\x1f\x8b"
 LINE_BYTES_CAP = 1 << 20
+REASONS_CAP = 30
 
 
 class LineRefused(ValueError):
@@ -31,6 +32,10 @@ class Tally:
     def refuse(self, number: int, reason: str) -> None:
         self.refused[reason] += 1
         self.on_refused(number, reason)
+
+    def stored(self) -> dict[str, dict[str, int]]:
+        """Return the fields of a transfer or of its job that have these counts."""
+        return {"counts": dict(self.counts), "refused": dict(self.refused.most_common(REASONS_CAP))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ next run after an interrupted import skips finished sources and repeats started 
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import NamedTuple
 
+from socialsite.batches import batches
 from socialsite.ids import PostId
 from socialsite.store import Command, Key, Reply, Store
 from timelines import keys
@@ -19,6 +19,7 @@ from timelines.posts.repository import WRITE_POST_SCRIPT
 from timelines.posts.stored_values import PENDING
 
 COMMANDS_PER_ROUND = 500
+ACCOUNTS_PER_READ = 1_000
 CLAIM_TTL_S = 24 * 3600
 GRAPH_RANKS_CAP = 100_000
 
@@ -94,10 +95,8 @@ class ImportedPosts:
 
     async def _gather(self, commands: Sequence[Command]) -> list[Reply]:
         """Execute commands, at most COMMANDS_PER_ROUND in one round trip, so that other requests do not wait long."""
-        replies: list[Reply] = []
-        for start in range(0, len(commands), COMMANDS_PER_ROUND):
-            replies += await self._store.gather(commands[start : start + COMMANDS_PER_ROUND])
-        return replies
+        rounds = batches(commands, COMMANDS_PER_ROUND)
+        return [reply for some in rounds for reply in await self._store.gather(some)]
 
 
 class GraphRanks:
@@ -111,22 +110,18 @@ class GraphRanks:
 
         Above the cap, the accounts with the fewest followers are removed.
         """
-        key, rest = keys.imported_graph_ranks(), iter(followers)
-        while batch := list(islice(rest, COMMANDS_PER_ROUND)):
-            pairs = [part for account_id, count in batch for part in (count, account_id)]
-            await self._place.execute("ZADD", key, *pairs)
+        key = keys.imported_graph_ranks()
+        for batch in batches(followers, COMMANDS_PER_ROUND):
+            await self._place.execute("ZADD", key, *(part for id, count in batch for part in (count, id)))
         await self._place.execute("ZREMRANGEBYRANK", key, 0, -GRAPH_RANKS_CAP - 1)
 
     async def most_followed(self, limit: int) -> list[int]:
         """Return account ids; the account with most followers comes first."""
         key = keys.imported_graph_ranks()
         account_ids: list[int] = []
-        while len(account_ids) < limit:
-            last = min(limit, len(account_ids) + 1000) - 1
-            reply = await self._place.execute("ZREVRANGE", key, len(account_ids), last)
-            if not reply:
-                break
-            account_ids += map(int, reply)
+        for start in range(0, min(limit, GRAPH_RANKS_CAP), ACCOUNTS_PER_READ):
+            last = min(limit, start + ACCOUNTS_PER_READ) - 1
+            account_ids += map(int, await self._place.execute("ZREVRANGE", key, start, last))
         return account_ids
 
 

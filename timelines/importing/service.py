@@ -41,7 +41,6 @@ REACTIONS_OFFSET = 1_000_000_000
 CSV_MAX_BYTES = 20 * 1024 * 1024
 SLICE_S = 15.0
 POSTS_AT_ONCE = 10
-REASONS_CAP = 30
 WITH_UNDO = ("posts", "likes", "bookmarks")
 """What an import of posts counts and can undo."""
 
@@ -153,8 +152,7 @@ class ImportService:
             await self._finish(job, transfer, tally, "failed", code)
             return None
         if end is not None and end % REACTIONS_OFFSET < IMPORT_ROWS_CAP:
-            refused = dict(tally.refused.most_common(REASONS_CAP))
-            return structs.replace(job, offset=end, counts=dict(tally.counts), refused=refused)
+            return structs.replace(job, offset=end, **tally.stored())
         await self._finish(job, transfer, tally, "ready" if transfer.state == "running" else "done")
         return None
 
@@ -165,10 +163,7 @@ class ImportService:
             nonlocal stored_ms
             if (now_ms := self.clock.now_ms()) - stored_ms >= PROGRESS_INTERVAL_MS:
                 stored_ms = now_ms
-                changed = structs.replace(
-                    transfer, done=number, changed_ms=now_ms, counts=dict(tally.counts),
-                    refused=dict(tally.refused.most_common(REASONS_CAP)),
-                )  # fmt: skip
+                changed = structs.replace(transfer, done=number, changed_ms=now_ms, **tally.stored())
                 await self.transfers.save(job.account_id, changed)
 
         now_ms, is_dry, until = self.clock.now_ms(), transfer.state == "running", time.monotonic() + self.slice_s
@@ -215,8 +210,8 @@ class ImportService:
             rows = sum(counts.get(kind, 0) for kind in (*WITH_UNDO, "standing"))
             counts |= {"posts": 0, **imported, "standing": max(0, rows - imported.total())}
         changed = structs.replace(
-            transfer, state=state, error=error, counts=counts, refused=dict(tally.refused.most_common(REASONS_CAP)),
-            changed_ms=now_ms, expires_ms=now_ms + self.archive_keep_ms,
+            transfer, state=state, error=error, changed_ms=now_ms, expires_ms=now_ms + self.archive_keep_ms,
+            **tally.stored() | {"counts": counts},
             total=sum(tally.refused.values()) + sum(counts.get(kind, 0) for kind in (*WITH_UNDO, "accounts")),
         )  # fmt: skip
         await self.transfers.save(job.account_id, changed)
