@@ -161,7 +161,7 @@ class OAuthService:
         if not includes_all(app.scopes, scopes):
             raise OAuthError("invalid_scope", "The app is not registered for these scopes.")
         grant = TokenGrant(app.id, app.name, scopes, app.website)
-        return await self.access_tokens.issue_for_app(app.id, grant), grant
+        return await self.access_tokens.issue(None, grant), grant
 
     async def revoke(self, client_id: str, client_secret: str | None, token: str) -> None:
         """End a token of the app. It is no error if there is no such token. Raises OAuthError for another app's."""

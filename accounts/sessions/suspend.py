@@ -59,11 +59,16 @@ async def show_suspension(
     return page_response(request, "accounts/suspended.html", page, status)
 
 
+def parse_appeal(request: SiteRequest) -> tuple[SanctionId, str]:
+    """Return the decision and the text of a form."""
+    fields = get_form_data(request)
+    return SanctionId(parse_id(fields.get("id", "")) or 0), fields.get("text", "")
+
+
 async def appeal_suspended(request: SiteRequest) -> HttpResponse:
     """Store an appeal of a suspended account. Raises SignInRequired, SanctionNotFound, AppealNotPossible."""
-    fields = get_form_data(request)
-    account = await _find_account(request, fields.get("token", ""))
-    id, text = SanctionId(parse_id(fields.get("id", "")) or 0), fields.get("text", "")
+    account = await _find_account(request, get_form_data(request).get("token", ""))
+    id, text = parse_appeal(request)
     try:
         await request.services[SanctionRecords].appeal(AccountId(account.id), id, text, request.caller)
     except FieldErrors as error:

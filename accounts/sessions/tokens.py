@@ -40,17 +40,15 @@ class AccessTokenService:
     store: Store
     clock: TimeSource
 
-    async def issue(self, account: Account, grant: TokenGrant) -> str:
-        """Return a new token of an account. It is not stored in this form and cannot be shown again."""
-        token = BearerToken.generate(AccountId(account.id))
-        data: dict[str, object] = {SESSION_KEY: str(account.id), HASH_SESSION_KEY: account.get_session_auth_hash()}
-        await self.tokens.open(token, self._to_stored(grant, data), self.clock.now_ms())
-        return token.text
-
-    async def issue_for_app(self, client_id: ClientId, grant: TokenGrant) -> str:
-        """Return a new token of an app that belongs to no account."""
-        token = BearerToken.generate(client_id)
-        await self.app_tokens.open(token, self._to_stored(grant, {}), self.clock.now_ms())
+    async def issue(self, account: Account | None, grant: TokenGrant) -> str:
+        """Return a new token of an account, or of the app itself. It is not stored and cannot be shown again."""
+        data: dict[str, object] = {GRANT_KEY: msgspec.to_builtins(grant)}
+        if account is not None:
+            data |= {SESSION_KEY: str(account.id), HASH_SESSION_KEY: account.get_session_auth_hash()}
+        token = BearerToken.generate(AccountId(account.id) if account is not None else ClientId(grant.app_id))
+        now_ms, tokens = self.clock.now_ms(), self.app_tokens if account is None else self.tokens
+        device = grant.app_name[:DEVICE_MAX_LENGTH]
+        await tokens.open(token, StoredSession(SESSION_SCHEMA_VERSION, now_ms, device, data), now_ms)
         return token.text
 
     def read_commands(self, text: str) -> list[Command]:
@@ -114,10 +112,6 @@ class AccessTokenService:
         """End the token that `reference` was made of."""
         owner, _, session_id = reference.partition(":")
         await self.sessions.end(AccountId(int(owner)), session_id)
-
-    def _to_stored(self, grant: TokenGrant, data: dict[str, object]) -> StoredSession:
-        data[GRANT_KEY] = msgspec.to_builtins(grant)
-        return StoredSession(SESSION_SCHEMA_VERSION, self.clock.now_ms(), grant.app_name[:DEVICE_MAX_LENGTH], data)
 
 
 def _build_token(token_id: str, account_id: AccountId | None, record: SessionRecord) -> AccessToken | None:

@@ -207,41 +207,31 @@ async def withdraw(request: SiteRequest) -> HttpResponse:
     return set_pending_login(done(request, {}, default="/accounts/login/", message=_("Your account is deleted.")), "")
 
 
-async def factor_page(request: SiteRequest) -> HttpResponse:
+async def factor_page(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     """Show the form of the second step. Without a pending log-in it redirects to the log-in page."""
     account = await _find_pending(request)
+    factors = await request.services[FactorService].find(AccountId(account.id))
+    page = {"has_passkey": bool(factors.passkeys), "has_totp": factors.totp is not None}
+    if error is not None:
+        return redisplay_form(request, "accounts/factor.html", CodeForm(get_form_data(request)), error, page)
     form = CodeForm(initial={"next": request.GET.get("next", "")})
-    return await _render_factor_page(request, form, account)
+    return render_form(request, "accounts/factor.html", form, lambda: page, page)
 
 
+@shows_errors(factor_page, *FORM_ERRORS)
 @sensitive_variables()
 async def log_in_with_factor(request: SiteRequest) -> HttpResponse:
     """Finish a pending log-in with a code or a passkey. The response is that of a log-in."""
     account, services = await _find_pending(request), request.services
-    account_id, fields = AccountId(account.id), get_form_data(request)
-    form = CodeForm(fields)
-    try:
-        if credential := fields.get("credential"):
-            await services[PasskeyService].check(FACTOR, account_id, credential, request.caller)
-            factor = "passkey"
-        else:
-            code, browser = validate_form(form)["code"], get_known_browser(request)
-            factor = await services[FactorService].check_code(account_id, code, request.caller, browser)
-    except FORM_ERRORS as error:
-        return await _render_factor_page(request, form, account, error)
+    account_id, fields, factor = AccountId(account.id), get_form_data(request), "passkey"
+    if credential := fields.get("credential"):
+        await services[PasskeyService].check(FACTOR, account_id, credential, request.caller)
+    else:
+        code, browser = validate_form(CodeForm(fields))["code"], get_known_browser(request)
+        factor = await services[FactorService].check_code(account_id, code, request.caller, browser)
     if not await services[PendingLogins].finish(_pending_cookie(request)):
         raise SignInRequired
     return set_pending_login(await _finish_login(request, account, factor), "")
-
-
-async def _render_factor_page(
-    request: SiteRequest, form: CodeForm, account: Account, error: ApiError | None = None
-) -> HttpResponse:
-    factors = await request.services[FactorService].find(AccountId(account.id))
-    page = {"has_passkey": bool(factors.passkeys), "has_totp": factors.totp is not None}
-    if error is None:
-        return render_form(request, "accounts/factor.html", form, lambda: page, page)
-    return redisplay_form(request, "accounts/factor.html", form, error, page)
 
 
 async def _find_pending(request: SiteRequest, *, is_applicant: bool = False) -> Account:

@@ -13,35 +13,28 @@ from accounts.sessions.authentication import require_account
 from socialsite.errors import Forbidden, NotFound
 from socialsite.ids import AccountId
 from socialsite.site.service import SiteService
+from socialsite.web.middleware.errors import shows_errors
 from socialsite.web.requests import SiteRequest, counted, dispatch_by_method, get_form_data, writing
 from socialsite.web.responses import done
 
 TEMPLATE, PATH = "accounts/invitations.html", "/accounts/invitations/"
 
 
-async def _show(request: SiteRequest, form: InvitationForm, error: FieldErrors | None = None) -> HttpResponse:
-    account, services = require_account(request), request.services
+async def index_page(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
+    account, services = _require_inviter(request), request.services
     rows = await services[JoiningService].invitations(AccountId(account.id))
     now_ms, site_url = services.clock.now_ms(), request.build_absolute_uri("/")
     page = {"invitations": invitations_page(rows, AccountId(account.id), site_url, now_ms), "cap": INVITATIONS_CAP}
     if error is not None:
-        return redisplay_form(request, TEMPLATE, form, error, page)
+        return redisplay_form(request, TEMPLATE, InvitationForm(get_form_data(request)), error, page)
     data = invitations_json(rows, AccountId(account.id), site_url, now_ms)
-    return render_form(request, TEMPLATE, form, lambda: {"invitations": data}, page)
+    return render_form(request, TEMPLATE, InvitationForm(), lambda: {"invitations": data}, page)
 
 
-async def index_page(request: SiteRequest) -> HttpResponse:
-    _require_inviter(request)
-    return await _show(request, InvitationForm())
-
-
+@shows_errors(index_page, FieldErrors)
 async def invite(request: SiteRequest) -> HttpResponse:
-    account, form = _require_inviter(request), InvitationForm(get_form_data(request))
-    try:
-        fields = validate_form(form)
-        code = await request.services[JoiningService].invite(account, **fields)
-    except FieldErrors as error:
-        return await _show(request, form, error)
+    account, fields = _require_inviter(request), validate_form(InvitationForm(get_form_data(request)))
+    code = await request.services[JoiningService].invite(account, **fields)
     message = _("The invitation is made. Send its link to the people whom you invite.")
     url = request.build_absolute_uri(f"/invite/{code}/")
     return done(request, {"url": url}, default=PATH, status=201, message=message)

@@ -5,11 +5,10 @@ from django.middleware.csrf import get_token
 
 from accounts.errors import FieldErrors
 from accounts.sanctions.presenters import NO_APPEAL, sanction_json, sanction_rows
-from accounts.sanctions.sanction import SanctionId
 from accounts.sanctions.service import SanctionRecords
-from socialsite.ids import parse_id
+from accounts.sessions.suspend import parse_appeal
 from socialsite.web.middleware.errors import get_error_status, shows_errors
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id
+from socialsite.web.requests import SiteRequest, dispatch_by_method, require_viewer_id
 from socialsite.web.responses import done, respond
 
 
@@ -17,7 +16,7 @@ async def sanctions_page(request: SiteRequest, error: FieldErrors | None = None)
     """Show the decisions, newest first. The notice about them ends. `error` belongs to the appeal that was sent."""
     sanctions = await request.services[SanctionRecords].open_all(require_viewer_id(request))
     now_ms = request.services.clock.now_ms()
-    wrong = (*_parse_appeal(request), str(error.fields["text"])) if error else NO_APPEAL
+    wrong = (*parse_appeal(request), str(error.fields["text"])) if error else NO_APPEAL
     get_token(request)
     return respond(
         request,
@@ -31,15 +30,10 @@ async def sanctions_page(request: SiteRequest, error: FieldErrors | None = None)
 @shows_errors(sanctions_page, FieldErrors)
 async def appeal(request: SiteRequest) -> HttpResponse:
     """Store the appeal `text` of the decision `id`."""
-    account_id, (id, text) = require_viewer_id(request), _parse_appeal(request)
+    account_id, (id, text) = require_viewer_id(request), parse_appeal(request)
     sanction = await request.services[SanctionRecords].appeal(account_id, id, text, request.caller)
     data = {"decision": sanction_json(sanction, request.services.clock.now_ms())}
     return done(request, data, default=request.path)
-
-
-def _parse_appeal(request: SiteRequest) -> tuple[SanctionId, str]:
-    fields = get_form_data(request)
-    return SanctionId(parse_id(fields.get("id", "")) or 0), fields.get("text", "")
 
 
 sanctions = dispatch_by_method(GET=sanctions_page, POST=appeal)

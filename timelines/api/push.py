@@ -53,7 +53,7 @@ async def edit(request: SiteRequest) -> Json:
 
 @endpoint("push", needs_account=True)
 async def delete(request: SiteRequest) -> None:
-    await request.services[PushService].unsubscribe(require_viewer_id(request), _token_id(request))
+    await request.services[PushService].push_subscriptions.remove(require_viewer_id(request), _token_id(request))
 
 
 def _token_id(request: SiteRequest) -> str:

@@ -44,7 +44,7 @@ class FetchPreview(msgspec.Struct, frozen=True, tag="preview"):
 
     url: str
     account_id: AccountId
-    post_id: PostId = PostId(0)  # 0 in jobs of earlier releases
+    post_id: PostId
     is_renewal: bool = False
     """True if a reader missed the preview of an older post."""
 
@@ -100,7 +100,7 @@ class PreviewService:
             return ()
         await self._renew(job.url, REPEATED_FAILURE_TTL_MS if job.is_renewal else FAILURE_TTL_MS)
         preview = await self.previews.find(job.url)
-        if job.post_id and preview is not None and preview.title:
+        if preview is not None and preview.title:
             await self.announce_post(job.post_id)
         return ()
 

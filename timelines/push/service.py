@@ -157,6 +157,3 @@ class PushService:
         edited = structs.replace(subscription, kinds=tuple(kinds), policy=policy or subscription.policy)
         await self.push_subscriptions.save(account_id, session_id, edited)
         return edited
-
-    async def unsubscribe(self, account_id: AccountId, session_id: str) -> None:
-        await self.push_subscriptions.remove(account_id, session_id)

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.utils.translation import gettext_lazy as _
+from fido2.utils import websafe_encode
 
 from socialsite.errors import Invalid
 from timelines.notifications.notification import NOTIFICATION_KINDS, NotificationKind
@@ -60,10 +61,6 @@ class PushSubscription(msgspec.Struct, frozen=True):
         return cls(endpoint, public_key, secret, created_ms)
 
 
-def encode_base64(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
-
-
 def decode_base64(text: str) -> bytes:
     """Return the bytes of a base64 text of either alphabet, with or without padding, or b"" if it is none."""
     try:
@@ -79,21 +76,21 @@ class VapidKey:
         """Read the private value in base64. Raises ValueError if it is none."""
         self._private_key = ec.derive_private_key(int.from_bytes(decode_base64(secret), "big"), ec.SECP256R1())
         point = self._private_key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-        self.public_key = encode_base64(point)
+        self.public_key = websafe_encode(point)
 
     @staticmethod
     def generate() -> str:
         private_value = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value
-        return encode_base64(private_value.to_bytes(32, "big"))
+        return websafe_encode(private_value.to_bytes(32, "big"))
 
     def sign(self, endpoint: str, contact: str) -> str:
         """Return a JSON Web Token for the origin of the endpoint."""
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(endpoint))
         claims = {"aud": origin, "exp": int(time.time()) + SIGNATURE_TTL_S, "sub": contact}
-        parts = [encode_base64(msgspec.json.encode(part)) for part in ({"typ": "JWT", "alg": "ES256"}, claims)]
+        parts = [websafe_encode(msgspec.json.encode(part)) for part in ({"typ": "JWT", "alg": "ES256"}, claims)]
         signed = ".".join(parts)
         r, s = decode_dss_signature(self._private_key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
-        return f"{signed}.{encode_base64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+        return f"{signed}.{websafe_encode(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
 def encrypt(
@@ -111,11 +108,11 @@ def encrypt(
     point = own_key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
     return body, headers | {
         "Authorization": f"WebPush {token}",
-        "Encryption": f"salt={encode_base64(salt)}",
-        "Crypto-Key": f"dh={encode_base64(point)};p256ecdsa={key.public_key}",
+        "Encryption": f"salt={websafe_encode(salt)}",
+        "Crypto-Key": f"dh={websafe_encode(point)};p256ecdsa={key.public_key}",
     }
 
 
 def topic_of(subscription: PushSubscription, subject: str) -> str:
     """Return the header Topic: a message replaces an undelivered one about the same subject."""
-    return encode_base64(hmac.digest(subscription.auth, subject.encode(), "sha256"))[:32]
+    return websafe_encode(hmac.digest(subscription.auth, subject.encode(), "sha256"))[:32]

@@ -61,7 +61,7 @@ async def save(request: SiteRequest) -> HttpResponseBase:
 
 
 async def remove(request: SiteRequest) -> HttpResponseBase:
-    await request.services[PushService].unsubscribe(require_viewer_id(request), _session_id(request))
+    await request.services[PushService].push_subscriptions.remove(require_viewer_id(request), _session_id(request))
     return done(request, {"device": None}, default=DEVICE_URL, message=_("This device receives no notifications now."))
 
 

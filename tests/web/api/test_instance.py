@@ -9,7 +9,6 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.values import TokenGrant
 from socialsite.asgi import application
 from socialsite.container import Services
-from socialsite.ids import ClientId
 from tests.support.api import ApiClient
 from tests.support.visitor import PASSWORD
 from tests.support.world import World
@@ -102,7 +101,7 @@ async def test_preferences(open_api: OpenApi) -> None:
 
 async def open_app(site: Services, *scopes: str) -> ApiClient:
     grant = TokenGrant("a" * 32, "App", scopes or ("read", "write"))
-    return ApiClient(application, token=await site.access_tokens.issue_for_app(ClientId("a" * 32), grant))
+    return ApiClient(application, token=await site.access_tokens.issue(None, grant))
 
 
 RIGHT = {"username": "Carol", "email": "carol@example.com", "password": PASSWORD, "agreement": True, "locale": "en"}

@@ -5,7 +5,7 @@ import pytest
 from accounts.sessions.values import ACCESS_TOKENS_CAP, TokenGrant
 from socialsite.asgi import application
 from socialsite.container import Services
-from socialsite.ids import AccountId, ClientId
+from socialsite.ids import AccountId
 from tests.support.api import ApiClient, create_token
 from tests.support.browser import HttpBrowser
 from tests.web.api.conftest import OpenApi
@@ -42,7 +42,7 @@ async def test_a_text_that_is_no_token_is_refused(open_api: OpenApi, text: str) 
 
 
 async def test_a_token_of_an_app_has_no_account(site: Services) -> None:
-    token = await site.access_tokens.issue_for_app(ClientId("a" * 32), TokenGrant("a" * 32, "App", ("read",)))
+    token = await site.access_tokens.issue(None, TokenGrant("a" * 32, "App", ("read",)))
     async with ApiClient(application, token=token) as client:
         answer = await client.get(OWN_ACCOUNT)
     assert answer.status_code == 422
