@@ -56,24 +56,14 @@ def mark_key(number: int) -> Key:
 
 
 async def find_mark_faults(store: Store) -> list[MarkFault]:
-    """Compare the marks of all servers with the site's record. Servers that do not answer are left out."""
+    """Compare the marks of all servers with the site's record. Servers that do not answer are left out.
+
+    Faults are compared twice: during the first comparison, another process may write the record after it was read, and
+    the marks before they are read.
+    """
     if is_migrating(store):
         return []
-    fields = await read_site(store.topology("map"))
-    if RESTORING in fields:
-        reason = "a restore into this store did not finish: repeat `manage.py restore FILE --force`"
-        return [MarkFault(COMPONENTS, RESTORING, reason)]
-    if store.site_id and fields.get(ID) != store.site_id:
-        return [_emptied_fault(store.topology("map"), MARKED_COMPONENTS)]
-    faults: list[MarkFault] = []
-    for topology, components in _components_by_topology(store):
-        if faults and ID not in fields:  # the record itself is unavailable
-            break
-        with contextlib.suppress(StoreUnavailable):
-            fault = await _compare_marks(topology, components, fields)
-            if fault is not None:
-                faults.append(fault)
-    return faults
+    return await _compare_all_marks(store) and await _compare_all_marks(store)
 
 
 async def check_and_write_marks(store: Store) -> None:
@@ -127,6 +117,24 @@ async def read_site(topology: Topology) -> dict[str, str]:
 def is_migrating(store: Store) -> bool:
     """Return whether a migration is in progress. Marks are not compared during a migration."""
     return store.topology_follower is not None and store.topology_follower.migration_state[1]
+
+
+async def _compare_all_marks(store: Store) -> list[MarkFault]:
+    fields = await read_site(store.topology("map"))
+    if RESTORING in fields:
+        reason = "a restore into this store did not finish: repeat `manage.py restore FILE --force`"
+        return [MarkFault(COMPONENTS, RESTORING, reason)]
+    if store.site_id and fields.get(ID) != store.site_id:
+        return [_emptied_fault(store.topology("map"), MARKED_COMPONENTS)]
+    faults: list[MarkFault] = []
+    for topology, components in _components_by_topology(store):
+        if faults and ID not in fields:  # the record itself is unavailable
+            break
+        with contextlib.suppress(StoreUnavailable):
+            fault = await _compare_marks(topology, components, fields)
+            if fault is not None:
+                faults.append(fault)
+    return faults
 
 
 async def _compare_marks(topology: Topology, components: Sequence[str], fields: dict[str, str]) -> MarkFault | None:

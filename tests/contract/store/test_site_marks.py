@@ -21,9 +21,11 @@ from socialsite.store.topology.shard_map import InvalidShardMap
 from socialsite.web.health import check_readiness
 from socialsite.web.metrics_page import build_gauges, read_node_infos, render_metrics
 from socialsite.web.services import loop_services
+from tests.support.fault_proxy import Fault, FaultProxy
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import plain_servers, shards_url
 from tests.support.twemproxy import running_twemproxy
+from tests.support.waiting import eventually
 from tests.support.world import World
 
 
@@ -87,6 +89,20 @@ async def test_the_emptied_server_of_the_record_is_refused(servers: Sequence[Red
         client.flushall()
     with pytest.raises(WrongServer, match="server of REDIS_URL has lost its data"):
         await start(urls)
+
+
+async def test_two_processes_may_start_at_the_same_time_on_an_empty_server(servers: Sequence[RedisServer]) -> None:
+    home = servers[0]
+    with home.client() as client, FaultProxy(home.socket, delay_s=0.2) as proxy:
+        async with opened(proxy.url) as slow_store:
+            client.config_resetstat()
+            proxy.set_fault(Fault.DELAY)
+            slow_start = asyncio.create_task(check_and_write_marks(slow_store))
+            await eventually(lambda: "cmdstat_hgetall" in client.info("commandstats"))  # it has read the empty record
+            await start(home.url)
+            await slow_start
+            assert (slow_store.site_id or "").encode() == client.get("map:{m0}:site")
+    assert await states(home.url) == {}
 
 
 async def test_the_server_of_another_site_is_refused(servers: Sequence[RedisServer]) -> None:
