@@ -38,7 +38,8 @@ from timelines.importing.rows import RowRules
 pytestmark = pytest.mark.slow
 
 TRIES = 6
-MAX_REPLIES = 90
+EXPORT_REPLIES = 30
+"""An export of three posts receives fewer replies."""
 IMPORT_REPLIES = 46
 """An import of thirty posts receives 41 to 46 replies, its undoing 34."""
 NEVER = 1 << 30
@@ -93,7 +94,8 @@ async def test_an_import_and_its_undoing_that_die_at_any_step_are_completed(
     later.clock = type("Later", (), {"now_ms": staticmethod(lambda: now_ms)})()
     while await later.check_due():
         pass
-    assert await pictures() == []
+    # Temporary files of killed processes are deleted after a day (tests/contract/media/test_media.py).
+    assert [name for name in await pictures() if not name.startswith("incoming/")] == []
 
 
 async def test_an_export_that_dies_at_any_step_is_written_again(
@@ -105,7 +107,7 @@ async def test_an_export_that_dies_at_any_step_is_written_again(
     before = comparable(await export_account(services, alice.id))
     killed = 0
     with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, ACT) as (stdin, stdout):
-        for replies in range(2, MAX_REPLIES, 8):
+        for replies in range(2, EXPORT_REPLIES, 4):
             export = await services.exports.request(alice.id, BASE_URL, "en")
             killed += await run_and_die(proxy, stdin, stdout, b"1", replies)
             proxy.drop_replies_after(NEVER)  # also if the process ended before
