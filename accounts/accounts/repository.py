@@ -182,8 +182,10 @@ class AccountRepository:
                 authors_by_id = {id: author for id, author in authors_by_id.items() if author is not None}
             return cast("dict[AccountId, Author]", authors_by_id)
 
-        wire = b"".join(map(encode_author_command, ids))
-        commands = EncodedPipeline(wire, len(ids), lambda: list(map(read_author_command, ids)))
+        payloads = list(map(encode_author_command, ids))
+        commands = EncodedPipeline(
+            payloads, lambda: list(map(read_author_command, ids)), lambda: map(keys.account, ids)
+        )
         return Read(commands, parse, wrong_type_reply=[None] * len(AUTHOR_FIELDS))
 
     async def find_shown_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
@@ -203,8 +205,8 @@ class AccountRepository:
             pairs = zip(ids, replies, strict=True)
             return {id for id, reply in pairs if reply and not decode_preferences(reply).is_discoverable}
 
-        wire = b"".join(map(encode_preferences_command, ids))
-        commands = EncodedPipeline(wire, len(ids), lambda: list(map(read_preferences_command, ids)))
+        payloads = list(map(encode_preferences_command, ids))
+        commands = EncodedPipeline(payloads, lambda: list(map(read_preferences_command, ids)))
         return Read(commands, parse, wrong_type_reply=None)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:

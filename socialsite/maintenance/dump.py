@@ -93,20 +93,20 @@ def _encode_first_reads(typed: Sequence[tuple[str, str]]) -> EncodedPipeline:
             commands += [(name, key, *arguments), ("PEXPIRETIME", key)]
         return commands
 
-    pieces: list[bytes] = []
+    payloads: list[bytes] = []
     for text, kind in typed:
         key = encode_text(text)
-        pieces.append(_FIRST_READ_FORMATS[kind] % (key, key))
-    return EncodedPipeline(b"".join(pieces), 2 * len(typed), build_commands)
+        payloads += (_FIRST_READ_FORMATS[kind] % key, _EXPIRY_READ_FORMAT % key)
+    return EncodedPipeline(payloads, build_commands)
 
 
 def _build_read_format(name: str, *arguments: object) -> bytes:
-    """Return the encoded read of a value and of its expiry, with two places for the encoded key."""
+    """Return an encoded read with a place for the encoded key."""
     encoded_arguments = b"".join(encode_text(str(argument)) for argument in arguments)
-    value = b"*%d\r\n%b%%b%b" % (2 + len(arguments), encode_text(name), encoded_arguments)
-    return value + b"*2\r\n%b%%b" % encode_text("PEXPIRETIME")
+    return b"*%d\r\n%b%%b%b" % (2 + len(arguments), encode_text(name), encoded_arguments)
 
 
+_EXPIRY_READ_FORMAT = _build_read_format("PEXPIRETIME")
 _FIRST_READ_FORMATS = {kind: _build_read_format(*map(str, read)) for kind, read in FIRST_READS.items()}
 
 

@@ -107,9 +107,15 @@ async def wait_for_aof_during(reads: Awaitable[T]) -> T:
     return result
 
 
-async def track_node(node: AofNode, pending_replies: Awaitable[list[Any]]) -> list[Any]:
-    """Return the replies. Add the node to the touched nodes if at least one reply is not an error."""
-    disconnects_before = node.disconnect_count
+async def track_node(
+    node: AofNode, pending_replies: Awaitable[list[Any]], disconnects_before: int | None = None
+) -> list[Any]:
+    """Return the replies. Add the node to the touched nodes if at least one reply is not an error.
+
+    `disconnects_before` is the disconnect count when the commands were sent, by default now.
+    """
+    if disconnects_before is None:
+        disconnects_before = node.disconnect_count
     replies = await pending_replies
     if (nodes := TOUCHED_NODES.get()) is not None and node not in nodes and has_success_reply(replies):
         nodes[node] = disconnects_before

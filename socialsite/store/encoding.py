@@ -1,40 +1,48 @@
 """Encode commands to RESP bytes.
 
 A page reads some hundred keys, and encoding these commands costs as much as the rest of its client work. So callers
-cache encoded commands and join their bytes. If all commands belong to one server, it gets these bytes. Otherwise the
-commands are built and encoded again for each server.
+cache encoded commands. Each server gets the bytes of its commands in one write.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, compress
 from typing import TypeVar, overload
 
-from socialsite.store.commands import Command, PreparedCommand, Script, encode
-from socialsite.store.key import KEY_CACHE_SIZE
+from socialsite.store.commands import Command, PreparedCommand, Script, encode, routing_key
+from socialsite.store.key import KEY_CACHE_SIZE, Key
 
 Id = TypeVar("Id", bound=int)
 
 
 class EncodedPipeline(Sequence[Command]):
-    """A pipeline of `count` commands as bytes.
+    """A pipeline of commands, each as bytes.
 
-    `build_commands` returns the same commands; it is used if they are distributed over several servers. `script` is the
-    script that the commands call by its digest.
+    `build_commands` returns the same commands, for nodes that need more than the bytes. `build_keys` returns the
+    routing key of each command; it saves building the commands if they are distributed over several servers. `scripts`
+    are the scripts that the commands call by their digests.
     """
 
-    __slots__ = ("_build_commands", "_count", "payload", "script")
+    __slots__ = ("_build_commands", "_build_keys", "payloads", "scripts")
 
     def __init__(
-        self, payload: bytes, count: int, build_commands: Callable[[], Sequence[Command]], script: Script | None = None
+        self,
+        payloads: Sequence[bytes],
+        build_commands: Callable[[], Sequence[Command]],
+        build_keys: Callable[[], Iterable[Key]] | None = None,
+        scripts: Sequence[Script] = (),
     ) -> None:
-        self.payload = payload
-        self.script = script
-        self._count = count
+        self.payloads = payloads
+        self.scripts = scripts
         self._build_commands = build_commands
+        self._build_keys = build_keys
+
+    def routing_keys(self) -> Iterable[Key]:
+        """Return the routing key of each command."""
+        return map(routing_key, self) if self._build_keys is None else self._build_keys()
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.payloads)
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._build_commands())
@@ -70,39 +78,59 @@ class PipelineChain(Sequence[Command]):
         return list(self)[at]
 
 
+def encode_all(commands: Iterable[Command]) -> list[EncodedPipeline]:
+    """Return the commands as bytes."""
+    pipelines = commands.pipelines if type(commands) is PipelineChain else (commands,)
+    return [each if type(each) is EncodedPipeline else _encode_each(list(each)) for each in pipelines]
+
+
+def _encode_each(commands: Sequence[Command]) -> EncodedPipeline:
+    scripts: list[Script] = []
+    payloads = [encode_command(command, scripts) for command in commands]
+    return EncodedPipeline(payloads, lambda: commands, lambda: map(routing_key, commands), scripts)
+
+
+def select_commands(
+    pipelines: Sequence[EncodedPipeline], payloads: Sequence[bytes], nodes: Sequence[object], node: object
+) -> EncodedPipeline:
+    """Return the commands of one node. `nodes` has the node of each command, `payloads` the bytes of this node's."""
+
+    def build_commands() -> list[Command]:
+        return list(compress(chain.from_iterable(pipelines), [each is node for each in nodes]))
+
+    return EncodedPipeline(payloads, build_commands, scripts=[script for each in pipelines for script in each.scripts])
+
+
 def encode_pipeline(commands: Sequence[Command], loaded: set[str]) -> tuple[int, bytes]:
     """Encode commands. Return the number of leading SCRIPT LOAD commands, and the bytes.
 
     `loaded` contains the digests of the scripts that were loaded on this connection. New digests are added.
     """
     parts: list[bytes] = []
-    preface: list[bytes] = []
+    scripts: list[Script] = []
     for pipeline in commands.pipelines if type(commands) is PipelineChain else (commands,):
         if type(pipeline) is EncodedPipeline:
-            if pipeline.script is not None:
-                _load_script_once(pipeline.script, loaded, preface)
-            parts.append(pipeline.payload)
+            parts += pipeline.payloads
+            scripts += pipeline.scripts
         else:
-            _encode_each(pipeline, loaded, parts, preface)
+            parts += [encode_command(command, scripts) for command in pipeline]
+    preface: list[bytes] = []
+    for script in scripts:
+        if script.sha not in loaded:
+            preface.append(encode(("SCRIPT", "LOAD", script.source)))
+            loaded.add(script.sha)
     return len(preface), b"".join((*preface, *parts))
 
 
-def _encode_each(commands: Sequence[Command], loaded: set[str], parts: list[bytes], preface: list[bytes]) -> None:
-    for command in commands:
-        if type(command) is PreparedCommand:
-            parts.append(command.payload)
-            continue
-        if command[0] == "EVALSHA":
-            script: Script = command[1]
-            _load_script_once(script, loaded, preface)
-            command = (command[0], script.sha, *command[2:])
-        parts.append(encode(command))
-
-
-def _load_script_once(script: Script, loaded: set[str], preface: list[bytes]) -> None:
-    if script.sha not in loaded:
-        preface.append(encode(("SCRIPT", "LOAD", script.source)))
-        loaded.add(script.sha)
+def encode_command(command: Command, scripts: list[Script]) -> bytes:
+    """Encode a command. If it runs a script, encode its digest, and append the script to `scripts`."""
+    if type(command) is PreparedCommand:
+        return command.payload
+    if command[0] == "EVALSHA":
+        script: Script = command[1]
+        scripts.append(script)
+        command = (command[0], script.sha, *command[2:])
+    return encode(command)
 
 
 def encoded_cache(build: Callable[[Id], PreparedCommand]) -> Callable[[Id], bytes]:

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import NoneType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from socialsite.store.address import Address
 from socialsite.store.aof import track_node, wait_for_node_aof
@@ -43,6 +43,16 @@ class ReadReplicas(Protocol):
     def pick_fresh(self) -> "Node | None":
         """Return a replica with recent data, or None."""
         ...
+
+
+class SentCommands(NamedTuple):
+    """Commands whose replies are awaited. `replies` starts with `preface` replies to SCRIPT LOAD."""
+
+    commands: Sequence[Command]
+    replies: asyncio.Future[list[Reply]]
+    preface: int
+    disconnects_before: int
+    """The disconnect count of the node when the commands were sent."""
 
 
 class Node:
@@ -85,18 +95,23 @@ class Node:
         commands = commands if isinstance(commands, (list, tuple, EncodedPipeline, PipelineChain)) else list(commands)
         return await self._handle_error_replies(commands, await self._send_commands(commands))
 
-    def send_now(self, commands: Sequence[Command]) -> "asyncio.Future[list[Reply]] | None":
-        """Send commands now. Pass the future to `await_replies`. Returns None if no connection is open."""
+    def send_now(self, commands: Sequence[Command]) -> SentCommands | None:
+        """Send commands now. Pass the result to `await_replies`. Returns None if no connection is open."""
         if self.replaced_by is not None or self._connection is None or self._connection.is_read_only:
             return None
         preface, payload = self._encode(self._connection, commands)
-        return self._connection.send(payload, preface + len(commands), self._reply_timeout_s)
+        replies = self._connection.send(payload, preface + len(commands), self._reply_timeout_s)
+        started = time.perf_counter()
+        replies.add_done_callback(
+            lambda done: Node.on_round_trip(
+                self._name, time.perf_counter() - started, not done.cancelled() and done.exception() is None
+            )
+        )
+        return SentCommands(commands, replies, preface, self.disconnect_count)
 
-    async def await_replies(self, commands: Sequence[Command], replies: "asyncio.Future[list[Reply]]") -> list[Reply]:
+    async def await_replies(self, sent: SentCommands) -> list[Reply]:
         """Return the replies to commands that `send_now` sent. Raises the first error reply."""
-        received = await self._time_round_trip(replies)
-        del received[: len(received) - len(commands)]  # the replies to SCRIPT LOAD
-        return await self._handle_error_replies(commands, received)
+        return await self._handle_error_replies(sent.commands, await self._receive(sent))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         """Run commands on keys of one tag in MULTI/EXEC."""
@@ -203,6 +218,13 @@ class Node:
             del replies[:preface]
         return replies
 
+    async def _receive(self, sent: SentCommands) -> list[Reply]:
+        """Return the replies. Error replies are in the list."""
+        replies = await track_node(self, sent.replies, sent.disconnects_before)
+        if sent.preface:
+            del replies[: sent.preface]
+        return replies
+
     async def _time_round_trip(self, replies: Awaitable[list[Reply]]) -> list[Reply]:
         started, succeeded = time.perf_counter(), True
         try:
@@ -217,6 +239,7 @@ class Node:
         """Repeat scripts that the server lacks with their source; return all replies. Raises any other error reply."""
         if SUCCESS_REPLY_TYPES.issuperset(map(type, replies)):
             return replies
+        commands = list(commands)
         for position, reply in enumerate(replies):
             if isinstance(reply, ScriptMissing):
                 replies[position] = await self._eval_source(commands[position])

@@ -3,7 +3,6 @@
 A repository returns reads. `await read` runs one read; `store.read(a, b, c)` runs several in one round trip per node.
 """
 
-import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -12,7 +11,7 @@ from msgspec import structs
 
 from socialsite.store.commands import Command, Reply
 from socialsite.store.encoding import PipelineChain
-from socialsite.store.node import Node
+from socialsite.store.node import Node, SentCommands
 
 Result = TypeVar("Result")
 Mapped = TypeVar("Mapped")
@@ -98,16 +97,16 @@ class PendingReply(Generic[Result]):
     Await it at most once. If it is never awaited, the reply is dropped.
     """
 
-    def __init__(self, read: Read[Result], node: Node, replies: "asyncio.Future[list[Reply]]") -> None:
+    def __init__(self, read: Read[Result], node: Node, sent: SentCommands) -> None:
         self._read = read
         self._node = node
-        self._replies = replies
+        self._sent = sent
 
     def __await__(self) -> Generator[Any, None, Result]:
         return self._result().__await__()
 
     async def _result(self) -> Result:
-        return self._read.parse(await self._node.await_replies(self._read.commands, self._replies))
+        return self._read.parse(await self._node.await_replies(self._sent))
 
 
 class LazyAwaitable(Generic[Result]):

@@ -10,14 +10,14 @@ import asyncio
 import itertools
 import logging
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply, encode
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.node import Node
+from socialsite.store.node import Node, SentCommands
 from socialsite.store.replies import parse_info
 from socialsite.store.shared_task import SharedTask
 
@@ -77,6 +77,10 @@ class ReplicaNode(Node):
         """Do not use the replica before the next probe."""
         self._master_offsets.clear()
         self._fresh_until = float("-inf")
+
+    def send_now(self, commands: Sequence[Command]) -> SentCommands | None:
+        """Return None, because only `pipeline` lets the master answer if the replica fails."""
+        return None
 
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
         """Run commands that read. The master answers if the replica fails or refuses."""

@@ -4,13 +4,15 @@ A store belongs to one event loop. It knows no application; the topology chooses
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any, Protocol
 
 from socialsite.batches import batches
 from socialsite.store.commands import Command, Reply, Script, routing_key
+from socialsite.store.encoding import EncodedPipeline, PipelineChain, encode_all, select_commands
 from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
 from socialsite.store.node import Node
@@ -128,34 +130,30 @@ class Store:
         """
         if self._only_node is not None:
             return await (self._only_node.pick_reader() if may_lag else self._only_node).pipeline(commands)
-        commands = list(commands)
-        return await self._gather_by_node(commands, repeat(may_lag, len(commands)))
+        if isinstance(commands, (list, tuple)) and len(commands) == 1 and not may_lag:
+            return await self.node(routing_key(commands[0])).pipeline(commands)
+        return await self._gather_by_node([(commands, may_lag)])
 
-    async def _gather_by_node(self, commands: Sequence[Command], may_lag: Iterable[bool]) -> list[Reply]:
-        by_node: dict[Node, list[int]] = {}
+    async def _gather_by_node(self, parts: Iterable[tuple[Iterable[Command], bool]]) -> list[Reply]:
+        """Run commands. Each part has commands, and whether a replica may answer them."""
+        topologies, default = self._component_topologies, self._default
+        pipelines: list[EncodedPipeline] = []
+        nodes: list[Node] = []  # of each command
         readers: dict[Node, Node] = {}  # one choice per node, so that all commands of a caller see the same data
-        for position, (command, command_may_lag) in enumerate(zip(commands, may_lag, strict=True)):
-            node = self._only_node or self.node(routing_key(command))
-            if command_may_lag and node.replicas is not None:
-                reader = readers.get(node)
-                if reader is None:
-                    reader = readers[node] = node.pick_reader()
-                node = reader
-            if node in by_node:
-                by_node[node].append(position)
-            else:
-                by_node[node] = [position]
-        groups = list(by_node.items())
-        if len(groups) == 1:
-            return await groups[0][0].pipeline(commands)
-        replies_by_node = await run_together(
-            *(node.pipeline([commands[position] for position in positions]) for node, positions in groups)
-        )
-        replies: list[Reply] = [None] * len(commands)
-        for (_, positions), node_replies in zip(groups, replies_by_node, strict=True):
-            for position, reply in zip(positions, node_replies, strict=True):
-                replies[position] = reply
-        return replies
+        for commands, may_lag in parts:
+            for pipeline in encode_all(commands):
+                pipelines.append(pipeline)
+                keys = pipeline.routing_keys()
+                owners = [topologies.get(key.component, default).node_for(key.tag) for key in keys]
+                nodes += [_pick_reader(node, readers) for node in owners] if may_lag else owners
+        payloads: defaultdict[Node, list[bytes]] = defaultdict(list)
+        for node, payload in zip(nodes, chain.from_iterable(each.payloads for each in pipelines), strict=True):
+            payloads[node].append(payload)
+        if len(payloads) == 1:
+            return await nodes[0].pipeline(PipelineChain(pipelines))
+        groups = [(node, select_commands(pipelines, own, nodes, node)) for node, own in payloads.items()]
+        replies = {node: iter(own) for node, own in zip(payloads, await _send_to_nodes(groups), strict=True)}
+        return [next(replies[node]) for node in nodes]
 
     async def read(self, *reads: Read[Any]) -> list[Any]:
         """Run all reads in one round trip per node; return their results in order."""
@@ -171,8 +169,7 @@ class Store:
         commands = combine_commands(reads)
         any_may_lag = any(read.may_lag for read in reads)
         if any_may_lag and (self._only_node is None or self._only_node.replicas is not None):
-            may_lag = (repeat(read.may_lag, len(read.commands)) for read in reads)
-            return await self._gather_by_node(list(commands), chain.from_iterable(may_lag))
+            return await self._gather_by_node((read.commands, read.may_lag) for read in reads)
         return await self.gather(commands)
 
     async def _reply_alone(self, command: Command, wrong_type_reply: Reply) -> Reply:
@@ -191,9 +188,9 @@ class Store:
         If several nodes have the data, or if no connection is open, the read is sent when it is awaited.
         """
         if self._only_node is not None and read.commands and not read.may_lag:
-            replies = self._only_node.send_now(read.commands)
-            if replies is not None:
-                return PendingReply(read, self._only_node, replies)
+            sent = self._only_node.send_now(read.commands)
+            if sent is not None:
+                return PendingReply(read, self._only_node, sent)
         return read if read.store is not None else Read(read.commands, read.parse, self, read.may_lag)
 
     async def write(self, key: Key, *commands: Command) -> list[Reply]:
@@ -253,6 +250,23 @@ class Store:
             await self.topology_follower.close()
         for topology in self.topologies:
             await topology.close()
+
+
+def _pick_reader(node: Node, readers: dict[Node, Node]) -> Node:
+    if node.replicas is None:
+        return node
+    return readers.get(node) or readers.setdefault(node, node.pick_reader())
+
+
+async def _send_to_nodes(groups: Sequence[tuple[Node, Sequence[Command]]]) -> list[list[Reply]]:
+    """Send the commands of each node in one round trip, at the same time. A task for each node would cost more."""
+    sent = [node.send_now(commands) for node, commands in groups]
+    if None in sent:  # a node has to connect first
+        pairs = zip(groups, sent, strict=True)
+        return await run_together(
+            *(node.await_replies(each) if each else node.pipeline(commands) for (node, commands), each in pairs)
+        )
+    return [await node.await_replies(each) for (node, _), each in zip(groups, sent, strict=True) if each]
 
 
 class KeyShardedConnection:

@@ -182,14 +182,13 @@ class MirrorChecks:
     @staticmethod
     async def _compare_pages(reader: AuditReader, pages: Sequence[PairPage], side: Side, mirror: EdgeKey) -> list[Page]:
         """Return the pages whose other side differs, or which name an owner or member that does not exist."""
-        payload = b"".join([read for page in pages for read in page.encode_mirror_reads(mirror)])
+        payloads = [read for page in pages for read in page.encode_mirror_reads(mirror)]
 
         def build_commands() -> list[Command]:
             return [("ZSCORE", mirror(page.key.tag, id), page.owner) for page in pages for id in page.members]
 
         member_ids = {id for page in pages for id in page.members}
-        count = sum(len(page.members) for page in pages)
-        scores = await reader.read(EncodedPipeline(payload, count, build_commands))
+        scores = await reader.read(EncodedPipeline(payloads, build_commands))
         owners = await side.existing_owners(reader, (page.owner for page in pages))
         members = await side.existing_members(reader, member_ids)
         all_exist = member_ids <= members

@@ -168,9 +168,9 @@ def encode_first_pages(keys: Sequence[Key]) -> EncodedPipeline:
     """Return the reads of the first MEMBERS_PER_READ members of each sorted set, with their scores."""
     arguments = encode_text("0") + encode_text(str(MEMBERS_PER_READ - 1)) + encode_text("WITHSCORES")
     start = b"*5\r\n" + encode_text("ZRANGE")
-    payload = b"".join([b"%b%b%b" % (start, encode_text(key), arguments) for key in keys])
+    payloads = [b"%b%b%b" % (start, encode_text(key), arguments) for key in keys]
     return EncodedPipeline(
-        payload, len(keys), lambda: [("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in keys]
+        payloads, lambda: [("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in keys], lambda: keys
     )
 
 

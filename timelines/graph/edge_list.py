@@ -74,7 +74,8 @@ class EdgeList(Generic[Id]):
         def commands() -> list[Command]:
             return [("ZCARD", key) for key in self.keys(owner)]
 
-        return Read(EncodedPipeline(_encode_counts(self._key, tags, owner), len(tags), commands), sum, self._pairs)
+        payloads = _encode_counts(self._key, tags, owner)
+        return Read(EncodedPipeline(payloads, commands, lambda: self.keys(owner)), sum, self._pairs)
 
     def time_of(self, owner: int, id: Id) -> Read[int | None]:
         """Read the time (Unix ms) of the edge with one id, or None if there is no edge."""
@@ -127,14 +128,12 @@ class EdgeList(Generic[Id]):
         """Return one ZMSCORE per partition. In its reply, the score of a missing member is None."""
         tags = self._tags
         keys = _encode_zmscore_keys(self._key, tags, owner)
-        payload = b"".join(
-            [part for number, start, members in ids.arguments for part in (start, keys[number], members)]
-        )
+        payloads = [b"%b%b%b" % (start, keys[number], members) for number, start, members in ids.arguments]
 
         def commands() -> list[Command]:
             return [("ZMSCORE", self._key(tags[number], owner), *group) for number, group in ids.ids.items()]
 
-        return EncodedPipeline(payload, len(ids.arguments), commands)
+        return EncodedPipeline(payloads, commands, lambda: [self._key(tags[number], owner) for number in ids.ids])
 
     # Whole lists and pages
 
@@ -310,9 +309,9 @@ def _encode_zmscore_keys(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tup
 
 
 @lru_cache(maxsize=CACHED_OWNERS)
-def _encode_counts(key: EdgeKey, tags: tuple[str, ...], owner: int) -> bytes:
+def _encode_counts(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tuple[bytes, ...]:
     """Return one ZCARD for each partition."""
-    return b"".join([encode(("ZCARD", _uncached_key(key, tag, owner))) for tag in tags])
+    return tuple([encode(("ZCARD", _uncached_key(key, tag, owner))) for tag in tags])
 
 
 def _uncached_key(key: EdgeKey, tag: str, owner: int) -> Key:

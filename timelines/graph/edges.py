@@ -142,7 +142,8 @@ class PairEdges(Generic[Source, Target]):
             keys = [key for source, target, _ in edges for key in (outgoing(tag, source), incoming(tag, target))]
             return [script.command(keys, [part for source, target, at in edges for part in (at, target, source)])]
 
-        return EncodedPipeline(encode_script_call(script, keys, arguments), 1, build_commands, script)
+        call = encode_script_call(script, keys, arguments)
+        return EncodedPipeline([call], build_commands, lambda: [self._keys[0](tag, edges[0][0])], [script])
 
 
 def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -42,9 +42,9 @@ def read_counts(post_ids: Sequence[PostId]) -> Read[dict[PostId, PostCounts]]:
     """Read the counts of each post."""
     return Read(
         EncodedPipeline(
-            b"".join(map(_encode_counts_command, post_ids)),
-            len(post_ids),
+            list(map(_encode_counts_command, post_ids)),
             lambda: list(map(_counts_command, post_ids)),
+            lambda: map(keys.post_counts, post_ids),
         ),
         lambda replies: dict(zip(post_ids, map(parse_counts, replies), strict=True)),
         wrong_type_reply=None,

@@ -113,7 +113,7 @@ class PostCache:
         cached_posts = list(map(self._posts.get, post_ids))
         all_cached = None not in cached_posts  # true on most pages
         encoded = map(encode_first_byte, post_ids) if all_cached else map(_encode_command, post_ids, cached_posts)
-        wire = b"".join(encoded)
+        payloads = list(encoded)
 
         def commands() -> list[Command]:
             return [
@@ -126,7 +126,8 @@ class PostCache:
                 return cast("dict[PostId, StoredPost]", dict(zip(post_ids, cached_posts, strict=True)))
             return self._decode(zip(post_ids, cached_posts, replies, strict=True))
 
-        return Read(EncodedPipeline(wire, len(cached_posts), commands), parse, wrong_type_reply=None)
+        pipeline = EncodedPipeline(payloads, commands, lambda: map(keys.post, post_ids))
+        return Read(pipeline, parse, wrong_type_reply=None)
 
     def _decode(self, replies: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, StoredPost]:
         posts: dict[PostId, StoredPost] = {}

@@ -8,7 +8,7 @@ import msgspec
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import PostId, TimeSource, ms_from_id
-from socialsite.store import EncodedPipeline, PreparedCommand, Read, Reply, Store, prepare_command
+from socialsite.store import PreparedCommand, Read, Reply, Store, prepare_command
 from timelines import keys
 from timelines.previews.preview import LinkPreview, digest_of
 
@@ -84,9 +84,7 @@ def read_previews(links: Mapping[PostId, str], expired: ExpiredPreviews) -> Read
                 previews[post_id] = preview
         return previews
 
-    linked = links.items()
-    payload = b"".join(map(_encode_commands, linked))
-    commands = EncodedPipeline(payload, 2 * len(links), lambda: [*chain.from_iterable(map(_commands, linked))])
+    commands = [*chain.from_iterable(map(_commands, links.items()))]
     return Read(commands, parse, wrong_type_reply=None)
 
 
@@ -95,11 +93,6 @@ def _commands(link: tuple[PostId, str]) -> tuple[PreparedCommand, PreparedComman
     """Return the commands that read the preview of a link, and the link whose preview is removed from the post."""
     post_id, url = link
     return prepare_command("GET", keys.preview(digest_of(url))), prepare_command("GET", keys.hidden_preview(post_id))
-
-
-@lru_cache(maxsize=10_000)
-def _encode_commands(link: tuple[PostId, str]) -> bytes:
-    return b"".join(command.payload for command in _commands(link))
 
 
 @lru_cache(maxsize=10_000)

@@ -39,7 +39,7 @@ def read_viewer_relations(
         (hits,) = replies
         return ViewerRelations(viewer_id, now_ms) if hits == NO_HITS else _parse_hits(viewer_id, now_ms, hits)
 
-    return Read(EncodedPipeline(wire, 1, whole, READER_STATE), parse)
+    return Read(EncodedPipeline([wire], whole, lambda: [keys.liked_posts(viewer_id)], [READER_STATE]), parse)
 
 
 def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ViewerRelations:

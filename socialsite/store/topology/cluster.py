@@ -6,14 +6,14 @@ ASK, and waits after TRYAGAIN and CLUSTERDOWN, so that callers never see them.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any
 
 from socialsite.batches import group_by
 from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply, routing_key
 from socialsite.store.errors import ClusterRedirection, StoreError, StoreUnavailable
-from socialsite.store.node import SUCCESS_REPLY_TYPES, ConnectionAuthorizer, Node
+from socialsite.store.node import SUCCESS_REPLY_TYPES, ConnectionAuthorizer, Node, SentCommands
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, NodeLookupCache, OwnerId
 from socialsite.store.replicas import ClusterReplica, Replicas
 from socialsite.store.replies import exec_results
@@ -163,8 +163,15 @@ class ClusterNode(Node):
         if self.replaced_by is not None:
             return await self.replaced_by.pipeline(commands)
         commands = commands if isinstance(commands, (list, tuple)) else list(commands)
+        return await self._complete(commands, self._send_commands(commands))
+
+    async def await_replies(self, sent: SentCommands) -> list[Reply]:
+        return await self._complete(sent.commands, self._receive(sent))
+
+    async def _complete(self, commands: Sequence[Command], pending_replies: Awaitable[list[Reply]]) -> list[Reply]:
+        """Return the replies after all redirections. Raises the first error reply."""
         try:
-            replies = await self._send_commands(commands)
+            replies = await pending_replies
         except StoreUnavailable:
             self._cluster.schedule_refresh()
             raise
@@ -231,6 +238,7 @@ class ClusterNode(Node):
 
     async def _follow_redirections(self, commands: Sequence[Command], replies: list[Reply]) -> None:
         """Replace each redirection in `replies` by the reply of the right node."""
+        commands = list(commands)
         for _ in range(MAX_REDIRECTIONS):
             positions = [n for n, reply in enumerate(replies) if isinstance(reply, ClusterRedirection)]
             if not positions:

@@ -12,7 +12,7 @@ from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply, encode
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.node import Node
+from socialsite.store.node import Node, SentCommands
 from socialsite.store.shared_task import SharedTask
 from socialsite.store.topology.standalone import Standalone
 
@@ -38,6 +38,10 @@ class SentinelNode(Node):
     async def close(self) -> None:
         await self._master_check.cancel()
         await super().close()
+
+    def send_now(self, commands: Sequence[Command]) -> SentCommands | None:
+        self._schedule_master_check()
+        return super().send_now(commands)
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
         self._schedule_master_check()

@@ -12,7 +12,7 @@ from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply, encode
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.node import Node
+from socialsite.store.node import Node, SentCommands
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, NodeLookupCache, OwnerId
 from socialsite.store.shared_task import SharedTask
 from socialsite.store.topology.shard_map import (
@@ -50,6 +50,9 @@ class ShardNode(Node):
         self._lease_until = float("-inf")
         self._renewal = SharedTask(self._renew_lease)
 
+    def send_now(self, commands: Sequence[Command]) -> SentCommands | None:
+        return None if self._needs_lease() else super().send_now(commands)
+
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
         await self._ensure_lease()
         return await super().send_encoded(payload, replies, required_replicas=required_replicas)
@@ -72,8 +75,11 @@ class ShardNode(Node):
         await self._verify_map(connection)
 
     async def _ensure_lease(self) -> None:
-        if self.checksum and asyncio.get_running_loop().time() >= self._lease_until:
+        if self._needs_lease():
             await self._renewal.join()
+
+    def _needs_lease(self) -> bool:
+        return bool(self.checksum) and asyncio.get_running_loop().time() >= self._lease_until
 
     async def _renew_lease(self) -> None:
         await self._verify_map(self._connection or await self._connect())

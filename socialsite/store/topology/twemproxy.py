@@ -17,7 +17,7 @@ from socialsite.store.commands import Command, Reply, Script, as_eval, encode, r
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import CommandRefused, NotDurable, ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import Node
+from socialsite.store.node import Node, SentCommands
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.tasks import run_together
 
@@ -123,6 +123,11 @@ class TwemproxyNode(Node):
 
     async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
         raise unsupported_error("WAIT", commands[0])
+
+    def send_now(self, commands: Sequence[Command]) -> SentCommands | None:
+        for command in commands:
+            require_supported(command)
+        return super().send_now(commands)
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
         if required_replicas:

@@ -5,8 +5,8 @@ import pytest
 from accounts.accounts.repository import AccountRepository
 from socialsite.ids import AccountId, PostId
 from socialsite.store import EncodedPipeline, Read, Store
-from socialsite.store.commands import Command
-from socialsite.store.encoding import PipelineChain, encode_pipeline
+from socialsite.store.commands import Command, routing_key
+from socialsite.store.encoding import PipelineChain, encode_command, encode_pipeline
 from socialsite.store.topology.standalone import Standalone
 from timelines.graph.repository import Follows
 from timelines.posts.counts import read_counts
@@ -41,6 +41,8 @@ def test_encoded_reads_equal_the_encoded_commands(name):
     assert len(commands) == len(taken_apart)
     assert encode_pipeline(PipelineChain([commands]), set()) == encode_pipeline(taken_apart, set())
     assert [commands[at] for at in range(len(commands))] == taken_apart
+    assert list(commands.routing_keys()) == list(map(routing_key, taken_apart))
+    assert list(commands.payloads) == [encode_command(command, []) for command in taken_apart]
 
 
 def test_a_script_is_loaded_once_before_all_commands():
