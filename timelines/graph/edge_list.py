@@ -166,18 +166,16 @@ class EdgeList(Generic[Id]):
         tags, end = self._tags, encode_text("0") + encode_text(str(MEMBERS_PER_FIRST_READ - 1))
         prefixes = [self._key(tag, 0).removesuffix("0").encode() for tag in tags]
         digits = [b"%d" % owner for owner in owners]
-        payload = b"".join(
-            [
-                b"*4\r\n$6\r\nZRANGE\r\n$%d\r\n%b%b\r\n%b" % (len(prefix) + len(owner), prefix, owner, end)
-                for owner in digits
-                for prefix in prefixes
-            ]
-        )
+        payloads = [
+            b"*4\r\n$6\r\nZRANGE\r\n$%d\r\n%b%b\r\n%b" % (len(prefix) + len(owner), prefix, owner, end)
+            for owner in digits
+            for prefix in prefixes
+        ]
 
         def commands() -> list[Command]:
             return [("ZRANGE", key, 0, MEMBERS_PER_FIRST_READ - 1) for owner in owners for key in self.keys(owner)]
 
-        replies = await self._pairs.gather(EncodedPipeline(payload, len(owners) * len(tags), commands))
+        replies = await self._pairs.gather(EncodedPipeline(payloads, commands))
         ids = set(_parse_ids(replies))
         for number, owner in enumerate(owners):
             own = replies[number * len(tags) : (number + 1) * len(tags)]

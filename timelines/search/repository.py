@@ -160,9 +160,8 @@ class PostIndex:
                 b"$%d\r\n%b\r\n" % (len(term), term),
                 b"$%d\r\n%b\r\n" % (len(packed_ids), packed_ids),
             )
-        return EncodedPipeline(
-            encode_script_call(ADD_POSTINGS_SCRIPT, encoded_keys, arguments), 1, build_commands, ADD_POSTINGS_SCRIPT
-        )
+        call = encode_script_call(ADD_POSTINGS_SCRIPT, encoded_keys, arguments)
+        return EncodedPipeline([call], build_commands, scripts=[ADD_POSTINGS_SCRIPT])
 
 
 def partition_of_post(post_id: int) -> int:
