@@ -167,6 +167,7 @@ class RateLimited(ApiError):
         "signup": _("Too many accounts were created from your network in the last minute."),
         "search": _("You searched too often in the last minute."),
         "complete": _("You searched too often in the last minute."),
+        "merge": _("You loaded too many pages in the last minute."),
     }
 
     def __init__(self, rule: str, retry_after_s: int) -> None:

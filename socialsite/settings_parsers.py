@@ -36,6 +36,7 @@ DEFAULT_RATE_LIMITS = {
     "token": "60/m",
     "search": "60/m",
     "complete": "300/m",
+    "merge": "60/m",
     "socket": "120/m",
     "address": "1200/m",
 }

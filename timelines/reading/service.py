@@ -1,13 +1,17 @@
 """Reads a page of any timeline: chooses the skeleton and the rights of the viewer, then runs the read pipeline."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, Unpack
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Read
+from socialsite.limits import ActionLimits
+from socialsite.recipes.rate_limit import Identifier
+from socialsite.store import Read, WritesRefused
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
+from timelines.author_feeds.merging import MAX_FEEDS_PER_READ
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
@@ -19,6 +23,8 @@ from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.skeletons import CachedSkeleton, HashtagsSkeleton, MergedSkeleton, StoredSkeleton
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import AllowedAuthors, ViewContext
+
+ReadAuthorIds = Callable[[], Awaitable[list[AccountId]]]
 
 
 class ListRule(Protocol):
@@ -60,11 +66,16 @@ class ReadingService:
     follows: Follows
     list_rules: ListRules
     fan_out_on_read: FanOutOnRead
+    limits: ActionLimits
 
     async def home(self, viewer_id: AccountId, **part: Unpack[PagePart]) -> TimelinePage:
-        """Return posts of the viewer and of the accounts that the viewer follows, back to the oldest post."""
+        """Return posts of the viewer and of the accounts that the viewer follows, back to the oldest post.
+
+        Raises RateLimited.
+        """
         viewer = ViewerContext(viewer_id, ViewContext.HOME, self.home_rights(viewer_id))
-        return await self.pipeline.read_page(self.home_skeleton(viewer_id), PageRequest(**part), viewer)
+        skeleton = self.home_skeleton(viewer_id, reader_id=viewer_id)
+        return await self.pipeline.read_page(skeleton, PageRequest(**part), viewer)
 
     async def profile(
         self, account_id: AccountId, *, viewer_id: AccountId | None, **part: Unpack[PagePart]
@@ -120,11 +131,18 @@ class ReadingService:
     async def list_timeline(
         self, list_id: ListId, *, viewer_id: AccountId | None, **part: Unpack[PagePart]
     ) -> TimelinePage:
-        """Return posts of the members of the list. The caller checks that the viewer owns the list."""
+        """Return posts of the members of the list. The caller checks that the viewer owns the list.
+
+        Raises RateLimited.
+        """
         rule = await self.list_rules.find(list_id)
         viewer = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
         is_virtual = rule.expression is not None  # no posts are pushed to virtual lists
-        skeleton = MergedSkeleton(self.author_feeds, rule.member_ids) if is_virtual else self.list_skeleton(list_id)
+        skeleton = (
+            MergedSkeleton(self.author_feeds, self._with_limit(rule.member_ids, viewer_id))
+            if is_virtual
+            else self.list_skeleton(list_id, reader_id=viewer_id)
+        )
         return await self.pipeline.read_page(skeleton, PageRequest(**part), viewer)
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
@@ -144,18 +162,35 @@ class ReadingService:
 
     # Rebuilds of cached timelines and live channels use these, too.
 
-    def home_skeleton(self, viewer_id: AccountId) -> CachedSkeleton:
+    def home_skeleton(self, viewer_id: AccountId, *, reader_id: AccountId | None = None) -> CachedSkeleton:
         async def read_author_ids() -> list[AccountId]:
             return [*await self.follows.following_ids(viewer_id), viewer_id]
 
         read_unpushed_ids = partial(self.fan_out_on_read.followed_authors, viewer_id)
-        return CachedSkeleton(self.homes, self.author_feeds, viewer_id, read_author_ids, read_unpushed_ids)
+        read_limited_ids = self._with_limit(read_author_ids, reader_id)
+        return CachedSkeleton(self.homes, self.author_feeds, viewer_id, read_limited_ids, read_unpushed_ids)
 
-    def list_skeleton(self, list_id: ListId) -> CachedSkeleton:
+    def list_skeleton(self, list_id: ListId, *, reader_id: AccountId | None = None) -> CachedSkeleton:
         async def read_author_ids() -> list[AccountId]:
             return await (await self.list_rules.find(list_id)).member_ids()
 
-        return CachedSkeleton(self.list_timelines, self.author_feeds, list_id, read_author_ids)
+        read_limited_ids = self._with_limit(read_author_ids, reader_id)
+        return CachedSkeleton(self.list_timelines, self.author_feeds, list_id, read_limited_ids)
+
+    def _with_limit(self, read_author_ids: ReadAuthorIds, reader_id: AccountId | None) -> ReadAuthorIds:
+        """Count the pages of the reader for which the feeds of very many authors are merged.
+
+        Without a reader, nothing is counted.
+        """
+
+        async def read_and_count() -> list[AccountId]:
+            author_ids = await read_author_ids()
+            if reader_id is not None and len(author_ids) > MAX_FEEDS_PER_READ:
+                with suppress(WritesRefused):
+                    await self.limits.enforce_for({Identifier.account(reader_id): 1}, "merge")
+            return author_ids
+
+        return read_and_count
 
     def home_rights(self, viewer_id: AccountId) -> AllowedAuthors:
         """Return the rule of a home. It allows the viewer and the accounts that the viewer follows."""

@@ -15,6 +15,9 @@ from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedHead, CachedTimelines
 from timelines.pages.page import ABOVE_ALL_IDS
 
+LOWEST_FLOOR = 1
+"""No id is below it: the cached head of a timeline with this bound has all posts."""
+
 
 class Skeleton(Protocol):
     async def next_ids(self, bound: int, limit: int, *, upward: bool) -> list[PostId]: ...
@@ -103,7 +106,7 @@ class CachedSkeleton:
         unpushed = await self._read_unpushed(bound, limit, upward=False)
         if unpushed_ids := [post_id for post_id in unpushed if post_id >= floor]:
             ids = sorted({*ids, *unpushed_ids}, reverse=True)[:limit]
-        if len(ids) < limit:
+        if len(ids) < limit and floor > LOWEST_FLOOR:
             ids += await self._merge_feeds(floor, limit - len(ids), upward=False)
         return ids
 

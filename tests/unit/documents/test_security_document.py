@@ -70,6 +70,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert numbers("likes and bookmarks") == rates("like", "block", "delete")
     assert numbers("changes of lists and filters") == rates("list")
     assert numbers("searches, completions") == rates("search", "complete")
+    assert numbers("pages merged from the posts of more than 1,000 accounts") == rates("merge")
     assert numbers("messages of a socket") == rates("socket")
     assert numbers("a message") == [
         MAX_MESSAGE_BYTES // 1024,
