@@ -69,3 +69,15 @@ def test_a_follow_offers_to_unfollow_only_after_the_pointer_has_left(
     me.page.mouse.move(1, 1)
     button.hover()
     expect(button.get_by_text("Unfollow")).to_be_visible()
+
+
+@pytest.mark.nightly
+def test_only_the_button_of_the_composer_is_filled_on_home(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    me = reader(visitor())
+    filled = {}
+    for path in ("/", "/public/"):
+        me.go_to(path)
+        link = me.page.locator(".nav-compose a")
+        filled[path] = link.evaluate("link => getComputedStyle(link).backgroundColor")
+    assert filled["/"] == "rgba(0, 0, 0, 0)"
+    assert filled["/public/"] != filled["/"]
