@@ -95,7 +95,9 @@ class ImportService:
         return await self._change(account_id, transfer_id, "ready", "importing")
 
     async def undo(self, account_id: AccountId, transfer_id: int) -> Transfer:
-        """Start to delete the posts of an import. Raises TransferNotFound."""
+        """Start to delete the posts of an import. Raises TransferNotFound, also for a list of accounts."""
+        if (await self.exports.find(account_id, transfer_id, "import")).content != "posts":
+            raise TransferNotFound
         return await self._change(account_id, transfer_id, "done", "undoing")
 
     async def discard(self, account_id: AccountId, transfer_id: int) -> None:

@@ -273,6 +273,8 @@ async def test_lists_of_accounts_are_imported_and_nobody_is_notified(services: S
     following = f"{header}bob,false,false,\n@carol@site.example,true,,\nbob@elsewhere.example,true,,\n\nnobody,true,,\n"
     done = await import_file(services, alice.id, following.encode(), "following")
     assert (done.state, done.counts, done.refused) == ("done", {"accounts": 2}, {"account": 2})
+    with pytest.raises(TransferNotFound):
+        await services.imports.undo(alice.id, done.id)
     assert await services.repositories.follows.following_ids(alice.id) == [bob.id]
     assert await services.repositories.follow_requests.is_asking(alice.id, carol.id)
     assert await services.repositories.blocks_and_mutes.hidden_boosts_among(alice.id, [bob.id, carol.id]) == {bob.id}
