@@ -20,6 +20,7 @@ class SiteCommand(BaseCommand):
     """Prints one line for wrong arguments, too. Django would print the usage and exit with status 2."""
 
     verbosity: int = 1
+    requires_system_checks = ()
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         self.verbosity = options["verbosity"]
@@ -61,7 +62,8 @@ class SiteCommand(BaseCommand):
 class OperatorCommand(SiteCommand):
     """Runs `handle_async` with open services. An error of the store becomes a CommandError."""
 
-    requires_system_checks = ()
+    advice = "It may be run again."
+    """What an interrupted command says."""
     may_be_restoring = False
     """Whether the command accepts a store whose restore did not finish."""
 
@@ -70,9 +72,9 @@ class OperatorCommand(SiteCommand):
         try:
             asyncio.run(self._run(options))
         except StoreError as error:
-            raise CommandError(f"The store cannot be used: {error}") from error
+            raise CommandError(f"The store cannot be used: {error}. {self.advice}") from error
         except KeyboardInterrupt:
-            raise CommandError("Stopped. It may be run again.") from None
+            raise CommandError(f"Stopped. {self.advice}") from None
 
     def prepare_options(self, options: dict[str, Any]) -> None:
         """Check the options before the services are opened."""

@@ -1,6 +1,5 @@
 """The base class of the import commands, with progress bar, refused lines, summary, and one line for each error."""
 
-import asyncio
 import contextlib
 import itertools
 import sys
@@ -13,9 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn
 
 from socialsite.container import Services
-from socialsite.management.base import SiteCommand
-from socialsite.startup import open_services
-from socialsite.store.errors import StoreError
+from socialsite.management.base import OperatorCommand
 from socialsite.web.gc_tuning import freeze_startup_objects
 from timelines.importing.lines import LineFile, Tally
 
@@ -23,10 +20,10 @@ REFUSED_LINES_SHOWN = 20
 """Number of refused lines that are printed by default; --verbosity 2 prints all."""
 
 
-class ImportCommand(SiteCommand):
+class ImportCommand(OperatorCommand):
     """Subclasses import the file in `run_import`."""
 
-    requires_system_checks = ()
+    advice = "Run it again to go on; nothing comes twice."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help="plain or gzipped")
@@ -40,31 +37,25 @@ class ImportCommand(SiteCommand):
             self.size = options["file"].stat().st_size
             path: Path | None = options["report"]
             with path.open("w", encoding="utf-8") if path else contextlib.nullcontext() as report:
-                tally = Tally(on_refused=self._refused_line_reporter(report))
-                asyncio.run(self._import(tally))
-        except StoreError as error:
-            raise CommandError(f"The store cannot be used: {error}. Run it again to go on.") from error
+                self.tally = Tally(on_refused=self._refused_line_reporter(report))
+                super().handle(*args, **options)
         except (OSError, EOFError, zlib.error) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise CommandError(f"{options['file']}: {reason}") from error
-        except KeyboardInterrupt:
-            raise CommandError("Stopped. Run it again to go on; nothing comes twice.") from None
         if options["verbosity"] > 0:
-            self._print_summary(tally)
+            self._print_summary(self.tally)
 
     @abstractmethod
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
         """Import the file, at `file.path`. If options["dry_run"] is set, only check it."""
 
-    async def _import(self, tally: Tally) -> None:
-        path: Path = self.options["file"]
-        async with open_services() as services:
-            freeze_startup_objects()
-            columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
-            with self.open_progress(*columns, transient=False) as progress:
-                task = progress.add_task(path.name, total=self.size)
-                file = LineFile(path, on_bytes=lambda at: progress.update(task, completed=at))
-                await self.run_import(services, file, tally)
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        freeze_startup_objects()
+        columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+        with self.open_progress(*columns, transient=False) as progress:
+            task = progress.add_task(options["file"].name, total=self.size)
+            file = LineFile(options["file"], on_bytes=lambda at: progress.update(task, completed=at))
+            await self.run_import(services, file, self.tally)
 
     def _refused_line_reporter(self, report: IO[str] | None) -> Any:
         numbers = itertools.count(1)

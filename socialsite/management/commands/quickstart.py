@@ -41,7 +41,6 @@ DemoLogin = tuple[str, str]
 
 class Command(SiteCommand):
     help = __doc__
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="default 8000; 0 takes any free one")

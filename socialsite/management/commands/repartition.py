@@ -31,7 +31,6 @@ FOLLOW_EDGES = EdgeFamily("follows", {"following": "followers", "members": "list
 
 class Command(SiteCommand):
     help = "Move the data to another store, or follow edges to other partitions, while the site serves."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         action = parser.add_mutually_exclusive_group(required=True)
