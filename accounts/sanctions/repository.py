@@ -7,9 +7,8 @@ from accounts import keys
 from accounts.errors import AccountNotFound, SanctionNotFound, SanctionsCapReached
 from accounts.sanctions.sanction import SANCTIONS_CAP, Sanction, SanctionId, decode_sanction, encode_sanction
 from socialsite.ids import AccountId
-from socialsite.store.commands import Reply, load_script
+from socialsite.store.commands import load_script
 from socialsite.store.key import Key
-from socialsite.store.read import Read
 from socialsite.store.store import Store
 
 STORE_SANCTION = load_script("store_sanction.lua", __package__)
@@ -103,17 +102,10 @@ class SanctionRepository:
         replies = await self._store.gather([("HGET", keys.sanctions(account), id) for account, id in references])
         return [None if reply is None else decode_sanction(reply) for reply in replies]
 
-    def read_all(self, account_id: AccountId) -> Read[list[Sanction]]:
-        """Return the read of all sanctions of an account, newest first."""
-
-        def parse(replies: Sequence[Reply]) -> list[Sanction]:
-            return sorted(map(decode_sanction, replies[0]), key=lambda sanction: -sanction.id)
-
-        return Read([("HVALS", keys.sanctions(account_id))], parse)
-
     async def list_all(self, account_id: AccountId) -> list[Sanction]:
-        read = self.read_all(account_id)
-        return read.parse(await self._store.gather(read.commands))
+        """Return all sanctions of an account, newest first."""
+        rows = await self._accounts.execute("HVALS", keys.sanctions(account_id))
+        return sorted(map(decode_sanction, rows), key=lambda sanction: -sanction.id)
 
     async def mark_read(self, account_id: AccountId) -> None:
         """Remove the mark of the account that it has news about its sanctions."""

@@ -37,9 +37,6 @@ class SanctionRecords:
         The notice is removed first, so that a sanction which is stored meanwhile has a notice again.
         """
         await self.sanctions.mark_read(account_id)
-        return await self.list_told(account_id)
-
-    async def list_told(self, account_id: AccountId) -> list[Sanction]:
         return [each for each in await self.sanctions.list_all(account_id) if each.is_told]
 
     async def appeal(self, account_id: AccountId, id: SanctionId, text: str, caller: Caller | None = None) -> Sanction:

@@ -70,6 +70,13 @@ async def get_target(services: Services, actor: Actor, account_id: AccountId) ->
     return account
 
 
+def _clean_text(text: str, field: str) -> str:
+    text = normalize("NFC", text.strip()[: 2 * TEXT_MAX_LENGTH])
+    if not text or len(text) > TEXT_MAX_LENGTH:
+        raise FieldErrors({field: _("This text is too long.") if text else _("Please write a text.")})
+    return text
+
+
 class SanctionService:
     """Applies sanctions, undoes them, and decides appeals, on behalf of a staff member."""
 
@@ -101,13 +108,9 @@ class SanctionService:
         account = await get_target(self._services, actor, account_id)
         now_ms = self._services.clock.now_ms()
         posts = await self._find_posts(account_id, kind, post_ids)
-        text = normalize("NFC", text.strip()[: 2 * TEXT_MAX_LENGTH])
         if kind not in KINDS:
             raise FieldErrors({"kind": _("This is not one of the choices.")})
-        if not text:
-            raise FieldErrors({"text": _("Please write a text.")})
-        if len(text) > TEXT_MAX_LENGTH:
-            raise FieldErrors({"text": _("This text is too long.")})
+        text = _clean_text(text, "text")
         if kind == "silence" and until_ms <= now_ms:
             raise FieldErrors({"duration": _("Please choose how long.")})
         if kind == "delete" and account.state != SUSPENDED:
@@ -151,9 +154,7 @@ class SanctionService:
         Raises SanctionNotFound, AppealDecided, AppealOfOwnDecision, FieldErrors, AccountNotFound, CannotModerateSelf.
         """
         await get_target(self._services, actor, account_id)
-        answer = normalize("NFC", answer.strip()[: 2 * TEXT_MAX_LENGTH])
-        if not answer or len(answer) > TEXT_MAX_LENGTH:
-            raise FieldErrors({"answer": _("This text is too long.") if answer else _("Please write a text.")})
+        answer = _clean_text(answer, "answer")
         sanction = await self._sanctions.find(account_id, id)
         if not sanction.is_appeal_open:
             raise AppealDecided

@@ -115,7 +115,7 @@ async def _suspend_as_staff(services: Services) -> None:
 
 
 async def _decisions(services: Services) -> tuple[list[tuple[str, bool]], list[tuple[int, str]]]:
-    rows, (entries, _cursor) = await services.sanctions.list_told(ALICE_ID), await AuditLog(services.store).search(10)
+    rows, (entries, _cursor) = await services.sanctions.open_all(ALICE_ID), await AuditLog(services.store).search(10)
     assert await services.accounts.find_authors({OPERATOR.account_id}) == {}
     return [(row.kind, bool(row.undone_ms)) for row in rows], [(entry.actor_id, entry.action) for entry in entries]
 
