@@ -6,13 +6,13 @@ The copy is refreshed outside of requests (Redis in Action, section 5.4.2: confi
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import structlog
 
 from socialsite.errors import Conflict, Unavailable
-from socialsite.site.announcements import Announcement, Announcements, add
+from socialsite.site.announcements import Announcements, add
 from socialsite.site.repository import SiteRepository, announcements_key, settings_key
 from socialsite.site.settings import UNKNOWN_SETTINGS, SiteSettings, apply_changes
 from socialsite.store import Key
@@ -20,7 +20,6 @@ from socialsite.store.errors import StoreError
 
 REFRESH_INTERVAL_S = 1.0
 CHANGE_ATTEMPTS = 10
-T = TypeVar("T")
 log = structlog.stdlib.get_logger("socialsite.site")
 
 
@@ -86,12 +85,11 @@ class SiteService:
         await self._replace(settings_key(), lambda stored: _edit(_decode_settings(stored[0]), fields))
         return self.settings
 
-    async def announce(self, text: str, *, starts_ms: int, ends_ms: int, now_ms: int) -> Announcement:
+    async def announce(self, text: str, *, starts_ms: int, ends_ms: int, now_ms: int) -> None:
         """Store an announcement. Raises Invalid, and Conflict if there are too many."""
-        added = await self._replace(
+        await self._replace(
             announcements_key(), lambda stored: add(_decode_announcements(stored[1]), text, starts_ms, ends_ms, now_ms)
         )
-        return added[-1]
 
     async def remove_announcement(self, announcement_id: int) -> None:
         """Remove an announcement. A repetition changes nothing."""
@@ -100,7 +98,7 @@ class SiteService:
             lambda stored: tuple(each for each in _decode_announcements(stored[1]) if each.id != announcement_id),
         )
 
-    async def _replace(self, key: Key, change: Callable[[tuple[bytes, bytes]], T]) -> T:
+    async def _replace(self, key: Key, change: Callable[[tuple[bytes, bytes]], object]) -> None:
         """Store what `change` makes of the stored values, again if another process changed them meanwhile."""
         for _attempt in range(CHANGE_ATTEMPTS):
             stored = await self.site_repository.load()
@@ -108,7 +106,7 @@ class SiteService:
             former = stored[0] if key == settings_key() else stored[1]
             if await self.site_repository.replace(key, former, msgspec.json.encode(changed)):
                 await self.refresh()
-                return changed
+                return
         raise Unavailable
 
     def _with_environment(self, settings: SiteSettings) -> SiteSettings:
