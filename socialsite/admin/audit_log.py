@@ -7,6 +7,7 @@ has the same event (`staff_action`) with the id of the request.
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import structlog
 
 from accounts.domain import NO_ACCOUNT_ID
@@ -43,8 +44,7 @@ OPERATOR: Final = Actor(NO_ACCOUNT_ID, "manage.py")
 """The actor of a command. It has no account, and may act on every account."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditLogEntry:
+class AuditLogEntry(msgspec.Struct, frozen=True, rename={"actor_id": "by", "request_id": "request"}):
     """An action of staff. `action` is a key of ACTION_LABELS; `target` is `account:<id>` or `letter:<id>`.
 
     `detail` says more about some actions, for example `sanction:<id>`.
@@ -98,15 +98,10 @@ class AuditLog:
             for id, fields in rows:
                 values = parse_hash(fields)
                 if facts.items() <= values.items():
-                    matches.append(_make_entry(id.decode(), values))
+                    matches.append(msgspec.convert({**values, "id": id.decode()}, AuditLogEntry, strict=False))
                     if len(matches) == limit:
                         return matches, matches[-1].id
             if len(rows) < ENTRIES_PER_BATCH:
                 return matches, None
             newest = f"({rows[-1][0].decode()}"
         return matches, newest[1:]
-
-
-def _make_entry(id: str, values: dict[str, str]) -> AuditLogEntry:
-    by, detail = AccountId(int(values["by"])), values.get("detail", "")
-    return AuditLogEntry(id, by, values["action"], values["target"], values["request"], detail)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from accounts.domain import Author
 from socialsite.admin.activity import HOUR_MS, Activity, read_activity
@@ -41,33 +41,27 @@ class Dashboard:
     nodes: list[NodeHealth] | None
     memory: MemorySnapshot | None
     repair_counts: dict[str, int] | None
-    disk: DiskUse | None = None
-    board: Board | None = None
+    disk: DiskUse | None
+    board: Board | None
 
 
 async def read_dashboard(services: Services) -> Dashboard:
     """Read the statistics of the last hour and the present state of the site."""
-    (activity, processes), depths, fan_outs, nodes, memory, (repair_counts, disk, board) = await run_together(
-        run_together(
-            _or_unavailable(read_activity(services, HOUR_MS)),
-            _or_unavailable(count_processes(services)),
-        ),
-        _or_unavailable(_read_depths(services)),
-        _or_unavailable(read_fan_outs(services)),
-        _or_unavailable(read_node_health(services)),
-        _or_unavailable(read_memory_snapshot(services)),
-        run_together(
-            _or_unavailable(DamageCounts(services.store).read()),
-            _or_unavailable(services.repositories.media_rows.read_site_use()),
-            _or_unavailable(AlertRepository(services.store).load()),
-        ),
-    )
-    ids = {each.next_pass.author_id for each in fan_outs or ()}
+    parts: dict[str, Awaitable[Any]] = {
+        "activity": read_activity(services, HOUR_MS),
+        "processes": count_processes(services),
+        "queue_depths": _read_depths(services),
+        "fan_outs": read_fan_outs(services),
+        "nodes": read_node_health(services),
+        "memory": read_memory_snapshot(services),
+        "repair_counts": DamageCounts(services.store).read(),
+        "disk": services.repositories.media_rows.read_site_use(),
+        "board": AlertRepository(services.store).load(),
+    }
+    found = dict(zip(parts, await run_together(*map(_or_unavailable, parts.values())), strict=True))
+    ids = {each.next_pass.author_id for each in found["fan_outs"] or ()}
     authors = await _or_unavailable(services.accounts.find_authors(ids)) if ids else {}
-    now_ms = services.clock.now_ms()
-    return Dashboard(
-        now_ms, activity, processes, depths, fan_outs, authors or {}, nodes, memory, repair_counts, disk, board
-    )
+    return Dashboard(at_ms=services.clock.now_ms(), authors=authors or {}, **found)
 
 
 async def _read_depths(services: Services) -> dict[str, QueueDepth]:

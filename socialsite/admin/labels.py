@@ -30,27 +30,6 @@ METRIC_LABELS: Mapping[str, str | Promise] = {
     "errors": gettext_lazy("Errors"),
 }
 """Titles of charts, in their order."""
-LETTER_KIND_LABELS: Mapping[str, str | Promise] = {
-    "post": gettext_lazy("First pass of a post"),
-    "pass": gettext_lazy("Further pass of a post"),
-    "purge": gettext_lazy("Clean-up after a deleted account"),
-    "edit": gettext_lazy("Edit of a post"),
-    "fade": gettext_lazy("Boosts of a deleted post"),
-    "unknown": gettext_lazy("Not a job of this release"),
-    "media": gettext_lazy("Picture of a post or profile"),
-    "mail": gettext_lazy("Mail"),
-    "push": gettext_lazy("Push notification"),
-    "previews": gettext_lazy("Link preview"),
-    "archives": gettext_lazy("Archive"),
-}
-QUEUE_LABELS: Mapping[str, str | Promise] = {
-    "outbox": gettext_lazy("Outbox"),
-    "media": gettext_lazy("Pictures"),
-    "mail": gettext_lazy("Mail"),
-    "push": gettext_lazy("Push notifications"),
-    "previews": gettext_lazy("Link previews"),
-    "archives": gettext_lazy("Archives"),
-}
 ACTION_LABELS: Mapping[str, str | Promise] = {
     **{str(kind): label for kind, label in KIND_LABELS.items()},
     "undo": gettext_lazy("Decision undone"),
@@ -81,23 +60,40 @@ ROLE_LABELS: Mapping[str, str | Promise] = {
     "admin": gettext_lazy("Admin"),
     "moderator": gettext_lazy("Moderator"),
 }
-STATE_LABELS: Mapping[str, str | Promise] = {
-    "active": gettext_lazy("Active"),
-    "suspended": gettext_lazy("Suspended"),
-    "deleted": gettext_lazy("Deleted"),
-    "waiting": gettext_lazy("Waits for approval"),
-}
-PHASE_LABELS: Mapping[str, str | Promise] = {"homes": gettext_lazy("Homes"), "lists": gettext_lazy("Lists")}
 LABELS: Mapping[str, Mapping[str, str | Promise]] = {
     "action": ACTION_LABELS,
     "category": {str(category): label for category, (label, _help) in CATEGORY_LABELS.items()},
-    "job": LETTER_KIND_LABELS,
+    "job": {
+        "post": gettext_lazy("First pass of a post"),
+        "pass": gettext_lazy("Further pass of a post"),
+        "purge": gettext_lazy("Clean-up after a deleted account"),
+        "edit": gettext_lazy("Edit of a post"),
+        "fade": gettext_lazy("Boosts of a deleted post"),
+        "unknown": gettext_lazy("Not a job of this release"),
+        "media": gettext_lazy("Picture of a post or profile"),
+        "mail": gettext_lazy("Mail"),
+        "push": gettext_lazy("Push notification"),
+        "previews": gettext_lazy("Link preview"),
+        "archives": gettext_lazy("Archive"),
+    },
     "outcome": {str(outcome): label for outcome, label in OUTCOME_LABELS.items()},
-    "phase": PHASE_LABELS,
-    "queue": QUEUE_LABELS,
+    "phase": {"homes": gettext_lazy("Homes"), "lists": gettext_lazy("Lists")},
+    "queue": {
+        "outbox": gettext_lazy("Outbox"),
+        "media": gettext_lazy("Pictures"),
+        "mail": gettext_lazy("Mail"),
+        "push": gettext_lazy("Push notifications"),
+        "previews": gettext_lazy("Link previews"),
+        "archives": gettext_lazy("Archives"),
+    },
     "role": ROLE_LABELS,
     "sanction": {str(kind): label for kind, label in KIND_LABELS.items()},
-    "state": STATE_LABELS,
+    "state": {
+        "active": gettext_lazy("Active"),
+        "suspended": gettext_lazy("Suspended"),
+        "deleted": gettext_lazy("Deleted"),
+        "waiting": gettext_lazy("Waits for approval"),
+    },
 }
 
 

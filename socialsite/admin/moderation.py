@@ -1,8 +1,9 @@
 """Moderation of accounts: search, suspension, password reset, end of sessions."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 from django.views.decorators.debug import sensitive_variables
 
@@ -41,7 +42,7 @@ class AccountOverview:
     account: Account
     counts: FollowCounts
     posts: int
-    view_counts: ViewCounts
+    view_counts: ViewCounts | None
     sessions: list[ActiveSession]
     rate_limit_usage: list[WindowStats]
     mail_account: MailAccount
@@ -105,28 +106,25 @@ class Moderation:
         """
         services = self._services
         rules, now_ms = list(services.rules.values()), services.clock.server_ms()
-        account, counts, posts, view_counts, sessions, usage = await run_together(
-            self._accounts.get(account_id),
-            services.following.counts(account_id),
-            services.reading.post_count(account_id),
-            services.statistics.stats.view_counts_if_available(Entity("account", account_id)),
-            services.sessions.list_sessions(account_id),
-            services.limits.read_stats(Identifier.account(account_id), rules, now_ms),
-        )
-        mail_account, mails, sanctions, newest_posts, events, reports = await run_together(
-            services.mail.find(account_id),
-            services.mail.list_mails(account_id),
-            services.repositories.sanctions.list_all(account_id),
-            find_shown_posts(services, account_id),
-            services.security_events.list_newest(account_id),
-            services.reports.of_account(viewer_id, account_id, 0 if account_id == viewer_id else REPORTS_SHOWN),
-        )
-        logins = [event for event in events if event.kind == "login"][:LOGINS_SHOWN]
-        sharing_ids = await services.security_events.list_accounts({each.network for each in logins if each.network})
-        return AccountOverview(
-            account, counts, posts, view_counts or ViewCounts(), sessions, usage, mail_account, mails, sanctions,
-            newest_posts, reports, logins, [id for id in sharing_ids if id != account_id],
-        )  # fmt: skip
+        reports_shown = 0 if account_id == viewer_id else REPORTS_SHOWN
+        parts: dict[str, Awaitable[Any]] = {
+            "account": self._accounts.get(account_id),
+            "counts": services.following.counts(account_id),
+            "posts": services.reading.post_count(account_id),
+            "view_counts": services.statistics.stats.view_counts_if_available(Entity("account", account_id)),
+            "sessions": services.sessions.list_sessions(account_id),
+            "rate_limit_usage": services.limits.read_stats(Identifier.account(account_id), rules, now_ms),
+            "mail_account": services.mail.find(account_id),
+            "mails": services.mail.list_mails(account_id),
+            "sanctions": services.repositories.sanctions.list_all(account_id),
+            "newest_posts": find_shown_posts(services, account_id),
+            "logins": services.security_events.list_newest(account_id),
+            "reports": services.reports.of_account(viewer_id, account_id, reports_shown),
+        }
+        found: dict[str, Any] = dict(zip(parts, await run_together(*parts.values()), strict=True))
+        logins = found["logins"] = [event for event in found["logins"] if event.kind == "login"][:LOGINS_SHOWN]
+        ids = await services.security_events.list_accounts({each.network for each in logins if each.network})
+        return AccountOverview(**found, sharing_ids=[id for id in ids if id != account_id])
 
     async def suspend(self, actor: Actor, account_id: AccountId) -> None:
         """Suspend an account with the text that staff otherwise edits."""

@@ -61,7 +61,7 @@ def overview_json(case: AccountOverview, now_ms: int) -> JsonObject:
             {"by": str(each.actor_id), **sanction_json(each, now_ms, is_for_staff=True)} for each in case.sanctions
         ],
         "counts": {**asdict(case.counts), "posts": case.posts},
-        "last_seen": format_iso_time(visits.seen_ms) if visits.seen_ms else None,
+        "last_seen": format_iso_time(visits.seen_ms) if visits and visits.seen_ms else None,
         "mail": {
             "address": case.mail_account.address or None,
             "pending": case.mail_account.pending or None,

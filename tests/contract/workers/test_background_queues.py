@@ -1,6 +1,6 @@
 """Each queue of the container is known to backups, audits and the pages of staff."""
 
-from socialsite.admin.labels import LETTER_KIND_LABELS, QUEUE_LABELS
+from socialsite.admin.labels import LABELS
 from socialsite.container import Services
 from socialsite.maintenance.key_families import NOT_BACKED_UP
 from socialsite.management.commands.deadletters import JOB_DESCRIPTIONS
@@ -10,8 +10,8 @@ from socialsite.recipes.job_queue import OUTBOX, QUEUE_NAMES
 async def test_each_queue_of_the_container_is_known_everywhere(services: Services) -> None:
     names = services.background_queues.keys()
     assert names <= {*QUEUE_NAMES}
-    assert names <= QUEUE_LABELS.keys()
-    assert names - {OUTBOX} <= LETTER_KIND_LABELS.keys()
+    assert names <= LABELS["queue"].keys()
+    assert names - {OUTBOX} <= LABELS["job"].keys()
     assert names - {OUTBOX} <= JOB_DESCRIPTIONS.keys()
 
 
