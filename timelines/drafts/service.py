@@ -250,9 +250,12 @@ class DraftService:
                 await self.drafts.dequeue_held(held)  # decided, changed by its author, or never stored
         return page, queue[-1][1] if len(queue) == limit else None
 
-    async def release(self, account_id: AccountId, draft_id: int) -> None:
-        """Let a worker publish a held post now, as a scheduled post. Raises DraftNotFound if it is not held."""
-        draft, due = await self._find_held(account_id, draft_id), DuePost(account_id, draft_id)
+    async def release(self, account_id: AccountId, draft_id: int, held_ms: int | None) -> None:
+        """Let a worker publish a held post now, as a scheduled post.
+
+        Raises DraftNotFound if the post is not held since `held_ms`: its author may have changed it meanwhile.
+        """
+        draft, due = await self._find_held(account_id, draft_id, held_ms), DuePost(account_id, draft_id)
         now_ms = self.clock.now_ms()
         await self.drafts.schedule(due, now_ms)
         released = structs.replace(draft, held_ms=None, is_released=True, scheduled_ms=now_ms)
@@ -261,17 +264,17 @@ class DraftService:
         await self.drafts.schedule(due, now_ms)  # a worker may have removed it before
         await self.drafts.dequeue_held(due)
 
-    async def refuse(self, account_id: AccountId, draft_id: int, text: str) -> None:
-        """Give a held post back to its author as a draft with a text. Raises DraftNotFound if it is not held."""
-        draft = await self._find_held(account_id, draft_id)
+    async def refuse(self, account_id: AccountId, draft_id: int, held_ms: int | None, text: str) -> None:
+        """Give a held post back to its author as a draft with a text. Raises DraftNotFound as `release`."""
+        draft = await self._find_held(account_id, draft_id, held_ms)
         if not await self.drafts.replace(account_id, draft, structs.replace(draft, held_ms=None, error=text)):
             raise DraftNotFound
         await self.drafts.dequeue_held(DuePost(account_id, draft_id))
         await self.notifications.scheduled_post_refused(account_id)
 
-    async def _find_held(self, account_id: AccountId, draft_id: int) -> Draft:
+    async def _find_held(self, account_id: AccountId, draft_id: int, held_ms: int | None) -> Draft:
         draft = await self.find(account_id, draft_id)
-        if draft.held_ms is None:
+        if draft.held_ms is None or draft.held_ms != held_ms:
             raise DraftNotFound
         return draft
 

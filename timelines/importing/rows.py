@@ -127,7 +127,7 @@ class RowRules:
     """The rules by which rows are parsed.
 
     `shift_ms` is added to every time. Rows after `latest_ms` (now) are refused. `scope` is put before all source ids,
-    so that the rows of one person are not those of another. `find_refusal` returns why the site refuses a text, or "".
+    so that the rows of one person are not those of another. `refuses` returns whether the site refuses a text.
     """
 
     max_graphemes: int
@@ -135,7 +135,7 @@ class RowRules:
     unescape: bool = False
     shift_ms: int = 0
     scope: str = ""
-    find_refusal: Callable[[str], str] | None = None
+    refuses: Callable[[str], bool] = lambda _text: False
 
     def parse(self, number: int, line: bytes) -> PostRow:
         """Return the row of a line. Raises LineRefused."""
@@ -173,7 +173,7 @@ class RowRules:
         text = self._check_text(content.text, may_be_empty=bool(content.media))
         options = () if details.poll is None else details.poll.options
         texts = (text, details.spoiler_text, *options, *(each.description for each in content.media))
-        if self.find_refusal is not None and any(map(self.find_refusal, texts)):
+        if any(map(self.refuses, texts)):
             raise LineRefused("blocked")
         return RowVersion(text, details, content.media)
 

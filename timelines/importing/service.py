@@ -33,6 +33,7 @@ from timelines.importing.repository import ImportedPosts
 from timelines.importing.rows import RowRules
 from timelines.media.storage import MediaFiles
 from timelines.publishing.service import PublishingService
+from timelines.text.linkify import has_links
 
 IMPORTS_PER_DAY = 20
 IMPORT_ROWS_CAP = 200_000
@@ -181,10 +182,12 @@ class ImportService:
             expires_ms = self.clock.now_ms() + self.archive_keep_ms
             await self.transfers.add_imported(job.account_id, transfer.id, posts, expires_ms)
 
+        find_reason = self.publishing.blocked.find_reason
+        holds_links = await self.publishing.first_links.holds_links_of(job.account_id)
         options = PostsOptions(
             RowRules(
                 max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{job.account_id} ",
-                find_refusal=self.publishing.blocked.find_reason,
+                refuses=lambda text: bool(find_reason(text)) or (holds_links and has_links(text)),
             ),
             dry_run=is_dry, owner_id=job.account_id, base_url=transfer.base_url, record=record,
         )  # fmt: skip

@@ -44,13 +44,16 @@ class FirstLinks:
             )
 
     async def _is_first_link(self, author_id: AccountId, texts: Iterable[str]) -> bool:
+        if not self.site.settings.holds_first_links or not any(map(has_links, texts)):
+            return False
+        return await self.holds_links_of(author_id)
+
+    async def holds_links_of(self, author_id: AccountId) -> bool:
         """Return whether the site holds first posts with links, and the author has neither such a post nor many others.
 
         The author's posts with links are those that staff has released.
         """
         if not self.site.settings.holds_first_links or author_id in self._unheld_ids:
-            return False
-        if not any(map(has_links, texts)):
             return False
         ids = await self.author_feeds.read(author_id, ABOVE_ALL_IDS, FIRST_ENTRIES_READ, upward=False)
         posts = [post for post in (await self.posts.find_many(ids)).values() if post.boost_of is None]

@@ -127,7 +127,7 @@ async def held(request: SiteRequest, error: FieldErrors | None = None) -> HttpRe
 async def _held_row(request: SiteRequest, draft: Draft, author: Author) -> dict[str, Any]:
     pictures = await request.services[MediaService].find_all_own(author.id, draft.media_ids)
     return {
-        "id": f"{author.id}:{draft.id}",
+        "id": f"{author.id}:{draft.id}:{draft.held_ms}",
         "author": author,
         "held_ms": draft.held_ms,
         "fields": draft.fields,
@@ -142,14 +142,14 @@ async def decide_held(request: SiteRequest) -> HttpResponseBase:
     drafts, (is_refusal, text) = request.services[DraftService], _parse_decision(request)
 
     async def decide(value: str) -> None:
-        owner, draft_id = (parse_id(part) for part in (value + ":").split(":")[:2])
-        if owner is None or draft_id is None:
+        owner, draft_id, held_ms = (parse_id(part) for part in (value + "::").split(":")[:3])
+        if owner is None or draft_id is None or held_ms is None:
             raise MalformedRequest
         await record_action(request, "refuse_post" if is_refusal else "release_post", f"account:{owner}")
         if is_refusal:
-            await drafts.refuse(AccountId(owner), draft_id, text)
+            await drafts.refuse(AccountId(owner), draft_id, held_ms, text)
         else:
-            await drafts.release(AccountId(owner), draft_id)
+            await drafts.release(AccountId(owner), draft_id, held_ms)
 
     return await _decide_each(request, get_form_data(request).values_of("post"), decide, "/ops/held/")
 

@@ -4,6 +4,9 @@ import pytest
 
 from socialsite.container import Services
 from socialsite.web.requests import FormFields
+from tests.contract.importing.test_import_archives import note
+from tests.contract.importing.test_imports_by_people import mastodon
+from tests.support.transferring import import_file
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.drafts.draft import Draft
@@ -49,9 +52,9 @@ async def test_a_first_post_with_a_link_is_held_and_published_after_its_release(
     assert [each.id for each in await held_of(services)] == [draft.id]
     assert await services.drafts.publish_due() == 0
 
-    await services.drafts.release(alice.id, draft.id)
+    await services.drafts.release(alice.id, draft.id, draft.held_ms)
     with pytest.raises(DraftNotFound):
-        await services.drafts.release(alice.id, draft.id)
+        await services.drafts.release(alice.id, draft.id, draft.held_ms)
     assert await services.drafts.publish_due() == 1
     assert await texts_of(services, alice) == [LINK]
     assert await services.drafts.all(alice.id) == []
@@ -119,7 +122,7 @@ async def test_a_refused_post_stays_a_draft_with_the_text_of_staff(services: Ser
     with pytest.raises(PostHeld):
         await publish(services, alice)
     (draft,) = await held_of(services)
-    await services.drafts.refuse(alice.id, draft.id, "No advertisements.")
+    await services.drafts.refuse(alice.id, draft.id, draft.held_ms, "No advertisements.")
     (refused,) = await services.drafts.all(alice.id)
     assert (refused.held_ms, refused.error, refused.value("text")) == (None, "No advertisements.", LINK)
     assert await held_of(services) == []
@@ -145,7 +148,7 @@ async def test_a_scheduled_first_post_is_held_at_its_time(services: Services, al
     (held,) = await held_of(services)
     assert held.id == draft.id
     assert len(await services.drafts.all(alice.id)) == 1
-    await services.drafts.release(alice.id, draft.id)
+    await services.drafts.release(alice.id, draft.id, held.held_ms)
     await services.drafts.publish_due()
     assert await texts_of(services, alice) == [LINK]
 
@@ -157,9 +160,21 @@ async def test_a_held_post_that_its_author_changes_is_not_published_by_staff(ser
     await services.drafts.save(alice.id, Draft(draft.id, (("text", "something worse https://example.net"),)))
     assert await held_of(services) == []
     with pytest.raises(DraftNotFound):
-        await services.drafts.release(alice.id, draft.id)
+        await services.drafts.release(alice.id, draft.id, draft.held_ms)
     await services.drafts.publish_due()
     assert await texts_of(services, alice) == []
+    again = Draft(draft.id, (("text", "something worse https://example.net"),), held_ms=(draft.held_ms or 0) + 1)
+    await services.repositories.drafts.save(alice.id, again, is_new=False)  # as a scheduled post that is held again
+    with pytest.raises(DraftNotFound):
+        await services.drafts.release(alice.id, draft.id, draft.held_ms)
+
+
+async def test_an_import_brings_no_first_link(services: Services, alice: Person) -> None:
+    file = mastodon(note(1), note(2, f"<p>{LINK}</p>"))
+    assert (await import_file(services, alice.id, file)).refused == {"blocked": 1}
+    assert await texts_of(services, alice) == ["A note"]
+    await services.site.change(holds_first_links=False)
+    assert (await import_file(services, alice.id, file)).counts["posts"] == 1
 
 
 async def test_a_crash_between_the_steps_of_holding_and_releasing_loses_nothing(
@@ -176,7 +191,7 @@ async def test_a_crash_between_the_steps_of_holding_and_releasing_loses_nothing(
     await drafts.schedule(DuePost(alice.id, draft.id), now_ms)  # release dies before it changes the draft
     await services.drafts.publish_due()
     assert [each.id for each in await held_of(services)] == [draft.id]
-    await services.drafts.release(alice.id, draft.id)
+    await services.drafts.release(alice.id, draft.id, draft.held_ms)
     await drafts.enqueue_held(DuePost(alice.id, draft.id), now_ms)  # release dies before it removes the entry,
     await drafts.complete(DuePost(alice.id, draft.id))  # and a worker has removed the due entry too early
     assert await held_of(services) == []
@@ -216,7 +231,7 @@ async def test_a_release_publishes_nothing_of_an_account_that_was_suspended_or_s
             await publish(services, alice)
         (draft,) = await held_of(services)
         await restrict(account_id=alice.id)
-        await services.drafts.release(alice.id, draft.id)
+        await services.drafts.release(alice.id, draft.id, draft.held_ms)
         await services.drafts.publish_due()
         await end(account_id=alice.id)
         await services.drafts.publish_due()
