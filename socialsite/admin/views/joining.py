@@ -32,7 +32,8 @@ APPLICATIONS_PER_PAGE, HELD_PER_PAGE, INVITATIONS_PER_PAGE = 30, 20, 20
 DECISIONS_AT_ONCE = APPLICATIONS_PER_PAGE
 INVITERS_SHOWN = 10
 
-Decide = Callable[[str], Awaitable[None]]
+Decide = Callable[[str, str], Awaitable[None]]
+"""Decides about the value of a row. The second argument is the text of a refusal, "" for an approval."""
 
 
 async def applications(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
@@ -77,19 +78,18 @@ def _sent_decision(request: SiteRequest, name: str, error: FieldErrors | None) -
 @shows_errors(applications, FieldErrors)
 async def decide_applications(request: SiteRequest) -> HttpResponseBase:
     """Approve or refuse the chosen accounts. An account about which another has decided meanwhile is named."""
-    fields, joining, decider_id = get_form_data(request), request.services[JoiningService], require_viewer_id(request)
-    is_refusal, text = _parse_decision(request)
+    joining, decider_id = request.services[JoiningService], require_viewer_id(request)
 
-    async def decide(value: str) -> None:
+    async def decide(value: str, refusal: str) -> None:
         account_id = AccountId(parse_id(value) or 0)
         await request.services[AccountService].get(account_id)
-        await record_action(request, "refuse_application" if is_refusal else "approve", f"account:{account_id}")
-        if is_refusal:
-            await joining.refuse(account_id, decider_id, text)
+        await record_action(request, "refuse_application" if refusal else "approve", f"account:{account_id}")
+        if refusal:
+            await joining.refuse(account_id, decider_id, refusal)
         else:
             await joining.approve(account_id, decider_id)
 
-    return await _decide_each(request, fields.values_of("account"), decide, "/ops/applications/")
+    return await _decide_each(request, "account", decide, "/ops/applications/")
 
 
 async def held(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
@@ -139,19 +139,19 @@ async def _held_row(request: SiteRequest, draft: Draft, author: Author) -> dict[
 @shows_errors(held, FieldErrors)
 async def decide_held(request: SiteRequest) -> HttpResponseBase:
     """Publish a held post, or give it back to its author with a text."""
-    drafts, (is_refusal, text) = request.services[DraftService], _parse_decision(request)
+    drafts = request.services[DraftService]
 
-    async def decide(value: str) -> None:
+    async def decide(value: str, refusal: str) -> None:
         owner, draft_id, held_ms = (parse_id(part) for part in (value + "::").split(":")[:3])
         if owner is None or draft_id is None or held_ms is None:
             raise MalformedRequest
-        await record_action(request, "refuse_post" if is_refusal else "release_post", f"account:{owner}")
-        if is_refusal:
-            await drafts.refuse(AccountId(owner), draft_id, held_ms, text)
+        await record_action(request, "refuse_post" if refusal else "release_post", f"account:{owner}")
+        if refusal:
+            await drafts.refuse(AccountId(owner), draft_id, held_ms, refusal)
         else:
             await drafts.release(AccountId(owner), draft_id, held_ms)
 
-    return await _decide_each(request, get_form_data(request).values_of("post"), decide, "/ops/held/")
+    return await _decide_each(request, "post", decide, "/ops/held/")
 
 
 async def _find_inviters(accounts: AccountService, joining: JoiningService, account_id: AccountId) -> list[Author]:
@@ -204,22 +204,20 @@ async def invitations(request: SiteRequest, account_id: int) -> HttpResponse:
     )
 
 
-def _parse_decision(request: SiteRequest) -> tuple[bool, str]:
-    """Return whether the decision is a refusal, and its text. Raises FieldErrors."""
-    fields = get_form_data(request)
-    if parse_choice("decision", fields.get("decision"), ("approve", "refuse")) == "approve":
-        return False, ""
-    if not fields.get("text", "").strip():
-        raise FieldErrors({"text": _("Please write a text.")})
-    return True, check_text(fields["text"], "text", 1, ANSWER_MAX_LENGTH)
+async def _decide_each(request: SiteRequest, name: str, decide: Decide, url: str) -> HttpResponseBase:
+    """Decide about each value of a field. Errors of single values do not stop the others, and are shown together.
 
-
-async def _decide_each(request: SiteRequest, values: list[str], decide: Decide, url: str) -> HttpResponseBase:
-    """Decide about each value. Errors of single values do not stop the others, and are shown together."""
-    done, errors = 0, list[ApiError]()
-    for value in values[:DECISIONS_AT_ONCE]:
+    Raises FieldErrors if no value is chosen, or if a refusal has no text.
+    """
+    fields, done, errors = get_form_data(request), 0, list[ApiError]()
+    refusal = ""
+    if parse_choice("decision", fields.get("decision"), ("approve", "refuse")) == "refuse":
+        if not fields.get("text", "").strip():
+            raise FieldErrors({"text": _("Please write a text.")})
+        refusal = check_text(fields["text"], "text", 1, ANSWER_MAX_LENGTH)
+    for value in fields.values_of(name)[:DECISIONS_AT_ONCE]:
         try:
-            await decide(value)
+            await decide(value, refusal)
             done += 1
         except (AlreadyDecided, AccountNotFound, DraftNotFound) as error:
             errors.append(error)
@@ -227,8 +225,8 @@ async def _decide_each(request: SiteRequest, values: list[str], decide: Decide, 
         if errors and not done:
             raise errors[0]
         return json_response({"decided": done, "errors": [str(each.message) for each in errors]})
-    for refusal in errors:
-        messages.error(request, str(refusal.message), fail_silently=True)
+    for each in errors:
+        messages.error(request, str(each.message), fail_silently=True)
     if done:
         text = ngettext("%(number)d decision is stored.", "%(number)d decisions are stored.", done)
         messages.success(request, text % {"number": done}, fail_silently=True)
