@@ -1,7 +1,7 @@
 """The statistics of a span of time: counts, delivery latency, rate limits, errors, active accounts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from accounts.domain import Author
 from socialsite.analytics.metrics import ACCOUNTS_BY_REQUESTS, DELIVERY_LATENCY, ERRORS, REFUSALS
@@ -18,8 +18,7 @@ ERROR_STATUSES = ("500", "502", "503", "504")
 BUSIEST_ACCOUNTS_SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(NamedTuple):
     """The statistics. `trends` has points by metric; `active` counts active accounts of today, 7 days and 30 days.
 
     `latency_points` has the start of each interval, and the latency from publishing to homes in it.

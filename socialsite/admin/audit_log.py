@@ -4,8 +4,7 @@ An entry is written before its action, so every action has an entry, including f
 has the same event (`staff_action`) with the id of the request.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import structlog
@@ -32,8 +31,7 @@ def audit_log_key() -> Key:
     return Key("jobs", tag="audit", name="trail")
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(NamedTuple):
     """The staff account that requests an action, and the id of the request."""
 
     account_id: int

@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from accounts.domain import Author
 from socialsite.admin.activity import HOUR_MS, Activity, read_activity
@@ -25,8 +24,7 @@ DiskUse = tuple[int, FolderUse | None]
 """The counted bytes of all pictures, and what a worker measured in their folder, if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dashboard:
+class Dashboard(NamedTuple):
     """The parts of the dashboard. A part is None if its servers do not answer.
 
     `repair_counts` is the damage that the background audit found.

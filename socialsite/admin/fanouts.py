@@ -5,7 +5,7 @@ a partition in order of time. So the progress is the size of the earlier partiti
 last edge in the present partition.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -25,8 +25,7 @@ JOBS_READ_MAX = 500
 FAN_OUTS_SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class FanOut:
+class FanOut(NamedTuple):
     """The progress of a fan-out. `done` of `total` followers have the post, or lists in the phase `lists`.
 
     `is_claimed` means that a worker is processing the next pass.

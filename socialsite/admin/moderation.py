@@ -2,8 +2,7 @@
 
 import secrets
 from collections.abc import Awaitable, Collection
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.views.decorators.debug import sensitive_variables
 
@@ -35,8 +34,7 @@ POSTS_SHOWN, LOGINS_SHOWN, REPORTS_SHOWN = 20, 10, 10
 PASSWORD_BYTES = 15
 
 
-@dataclass(frozen=True, slots=True)
-class AccountOverview:
+class AccountOverview(NamedTuple):
     """The data about an account that staff sees, in any state."""
 
     account: Account

@@ -4,8 +4,8 @@ import asyncio
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -36,8 +36,7 @@ Infos = Mapping[int, tuple[str, Mapping[str, str]]]
 """Number of a node -> its address and the fields of INFO, for the nodes that answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """What a check reads."""
 
     services: Services

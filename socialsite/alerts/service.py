@@ -1,7 +1,7 @@
 """Checks the site, tells staff by mail and push what begins and ends, and sends a daily summary."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import structlog
 from django.conf import settings
@@ -29,8 +29,7 @@ ALERTS_PATH = "/ops/alerts/"
 log = structlog.stdlib.get_logger("socialsite.alerts")
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """An account that may see alerts, or an address of ALERT_MAIL, whose id is NO_ACCOUNT_ID."""
 
     account_id: AccountId
