@@ -68,15 +68,14 @@ class AuditLogEntry(msgspec.Struct, frozen=True, rename={"actor_id": "by", "requ
 
 
 class AuditLog:
-    def __init__(self, store: Store, cap: int = AUDIT_LOG_MAX_ENTRIES) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._max_entries = cap
 
     async def record(self, actor: Actor, action: str, target: str, detail: str = "") -> None:
         """Write an entry, and wait for replicas as for every write of the site."""
         key, by = audit_log_key(), actor.account_id
         entry = ("by", by, "action", action, "target", target, "request", actor.request_id, "detail", detail)
-        await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [self._max_entries, *entry]))
+        await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [AUDIT_LOG_MAX_ENTRIES, *entry]))
         log.warning("staff_action", account=by, action=action, target=target, detail=detail)
 
     async def search(

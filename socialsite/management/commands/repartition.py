@@ -16,7 +16,7 @@ from socialsite.migration import commands as operation
 from socialsite.migration.commands import MigrationSite
 from socialsite.migration.errors import RepartitionUnfinished
 from socialsite.migration.estimate import Estimate
-from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
+from socialsite.migration.progress import MigrationReport, OnProgress
 from socialsite.migration.repartitioner import OLD_PARTITIONS_GRACE_S, EdgeFamily
 from socialsite.startup import component_urls
 from socialsite.store.embedded.server import EmbeddedServer
@@ -94,12 +94,9 @@ class Command(SiteCommand):
     async def _run_migration(self, run: Callable[[OnProgress], Any]) -> None:
         with self.open_progress() as progress:
             task = progress.add_task("Slices", total=None)
-
-            def on_progress(step: MigrationProgress) -> None:
-                if step.total_slices:
-                    progress.update(task, completed=step.done_slices, total=step.total_slices)
-
-            report: MigrationReport = await run(on_progress)
+            report: MigrationReport = await run(
+                lambda step: progress.update(task, completed=step.done_slices, total=step.total_slices or None)
+            )
         self._print_report(report)
 
     def _print_report(self, report: MigrationReport) -> None:

@@ -91,15 +91,10 @@ class Command(OperatorCommand):
             ) from refusal
 
     async def _load(self, restore: Restore, file: BackupReader, services: Services) -> int:
-        position = 0
-        with self.progress_bar("Restoring", file.size) as step:
-
-            def on_position(at: int) -> None:
-                nonlocal position
-                step(at - position)
-                position = at
-
-            return await restore.load(file, services.clock.now_ms(), on_position)
+        with self.open_progress() as progress:
+            task = progress.add_task("Restoring", total=file.size)
+            now_ms = services.clock.now_ms()
+            return await restore.load(file, now_ms, lambda at: progress.update(task, completed=at))
 
     async def _rebuild_and_audit(self, services: Services) -> None:
         with self.progress_bar("Rebuilding and checking", None) as step:

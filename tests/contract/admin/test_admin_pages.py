@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from socialsite import settings_parsers
+from socialsite.admin import audit_log
 from socialsite.admin.audit_log import Actor, AuditLog, audit_log_key
 from socialsite.admin.dashboard import read_dashboard
 from socialsite.admin.fanouts import read_fan_outs
@@ -198,8 +199,11 @@ async def test_running_processes_are_counted_by_their_heartbeats(services: Servi
     assert (process_counts.workers, process_counts.web, process_counts.present) == (1, 0, 0)
 
 
-async def test_the_audit_log_keeps_the_newest_entries_in_pages(services: Services) -> None:
-    audit = AuditLog(services.store, cap=100)
+async def test_the_audit_log_keeps_the_newest_entries_in_pages(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_log, "AUDIT_LOG_MAX_ENTRIES", 100)
+    audit = AuditLog(services.store)
     for number in range(350):
         await audit.record(SAM, "suspend", f"account:{number}")
     first, cursor = await audit.search(30)
