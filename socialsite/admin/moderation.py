@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.domain import Author
+from accounts.joining.values import Application
 from accounts.mail.repository import MailAccount
 from accounts.mail.values import SentMail
 from accounts.models import Account
@@ -49,6 +50,7 @@ class AccountOverview(NamedTuple):
     newest_posts: list[Post]
     reports: AccountReports
     logins: list[SecurityEvent]
+    application: Application
     sharing_ids: list[AccountId]
     """Other accounts that logged in from the networks of `logins`."""
 
@@ -118,6 +120,7 @@ class Moderation:
             "newest_posts": find_shown_posts(services, account_id),
             "logins": services.security_events.list_newest(account_id),
             "reports": services.reports.of_account(viewer_id, account_id, reports_shown),
+            "application": services.joining.find_application(account_id),
         }
         found: dict[str, Any] = dict(zip(parts, await run_together(*parts.values()), strict=True))
         logins = found["logins"] = [event for event in found["logins"] if event.kind == "login"][:LOGINS_SHOWN]

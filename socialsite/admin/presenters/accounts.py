@@ -67,6 +67,7 @@ def overview_json(case: AccountOverview, now_ms: int) -> JsonObject:
             "pending": case.mail_account.pending or None,
             "mails": mails_json(case.mails),
         },
+        "application": case.application.reason or None,
         "sharing_networks": [str(each) for each in case.sharing_ids],
         **sessions_json(case.sessions),
     }

@@ -116,6 +116,8 @@ async def test_staff_approves_several_and_refuses_with_a_text(
     assert (await sam.post_json("/ops/applications/", **{"account[]": ids[:2], "decision": "approve"})).json() == {
         "decided": 2, "errors": [],
     }, fields  # fmt: skip
+    assert REASON in (await sam.get(f"/ops/accounts/{ids[0]}/")).text
+    assert (await sam.get_json(f"/ops/accounts/{ids[0]}/")).json()["application"] == REASON
     assert "is approved" in (await browsers["nora"].get("/accounts/waiting/")).text
     assert (await browsers["nora"].log_in("nora")).status_code == 200
     answer = await sam.post("/ops/applications/", account=ids[2], decision="refuse")
