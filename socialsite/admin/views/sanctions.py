@@ -1,7 +1,5 @@
 """The form with which staff decides about an account, the undo, and the queue of appeals."""
 
-from collections.abc import Mapping
-
 from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -99,7 +97,7 @@ async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
     except FieldErrors as error:
         if wants_json(request):
             raise
-        return await _show_form(request, id, fields, errors=error.fields, status=get_error_status(error))
+        return await _show_form(request, id, fields, error=error)
     return _decided(request, sanction, f"/ops/accounts/{account_id}/", _("This is done."))
 
 
@@ -172,8 +170,7 @@ async def _show_form(
     fields: FormFields,
     *,
     is_preview: bool = False,
-    errors: Mapping[str, object] | None = None,
-    status: int = 200,
+    error: FieldErrors | None = None,
 ) -> HttpResponse:
     services, kind = get_services(request), parse_choice("kind", fields.get("kind"), KINDS)
     account = await services.accounts.get_undeleted(account_id)
@@ -185,7 +182,7 @@ async def _show_form(
         "label": KIND_LABELS[kind],
         "effect": describe_kind(kind, _find_until_ms(request, fields)) if kind != "silence" else "",
         "fields": fields,
-        "errors": errors or {},
+        "errors": error.fields if error else {},
         "sanction_id": parse_id(fields.get("id", "")) or services.ids.next_id(),
         "posts": [
             {"post": post, "is_chosen": post.id in chosen, "is_hidden": post.audience == FOLLOWERS} for post in posts
@@ -199,7 +196,7 @@ async def _show_form(
         "is_final": kind in ("delete_posts", "delete"),
         "page_title": _("Decide about @%(handle)s") % {"handle": account.handle},
     }
-    return page_response(request, "ops/act.html", page, status)
+    return page_response(request, "ops/act.html", page, get_error_status(error))
 
 
 def _parse_ids(fields: FormFields, name: str) -> list[int]:
