@@ -84,8 +84,7 @@ class JoiningRepository:
         reply = await self._accounts.execute(
             "ZRANGE", keys.applications(), f"({after_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit, "WITHSCORES"
         )
-        pairs = reply if reply and isinstance(reply[0], list) else zip(reply[::2], reply[1::2], strict=True)
-        return [(handle.decode(), int(float(score))) for handle, score in pairs]
+        return [(handle.decode(), int(float(score))) for handle, score in zip(reply[::2], reply[1::2], strict=True)]
 
     async def find_applications(self, account_ids: Sequence[AccountId]) -> dict[AccountId, Application]:
         """Return what the accounts stored at their sign-up."""
