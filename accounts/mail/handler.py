@@ -76,9 +76,9 @@ class MailSending:
         """Add a mail with the link of a reset, if an account has the address. A repetition adds no second mail."""
         account = await self.mail.find_by_address(request.address)
         if account is not None and account.is_active:
-            await self.mail.add_mail(
-                AccountId(account.id), "reset", request.address, request.language, mail_id=request.id
-            )
+            account_id = AccountId(account.id)
+            address = (await self.mail.find(account_id)).address
+            await self.mail.add_mail(account_id, "reset", address, request.language, mail_id=request.id)
 
     async def _send(self, job: SendMail, account: Account | None, payload: bytes) -> None:
         stored = await self.mails.find_mail(job.account_id, job.id)

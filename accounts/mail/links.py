@@ -19,8 +19,8 @@ _reset_tokens = PasswordResetTokenGenerator()
 
 
 def address_digest(address: str) -> str:
-    """Return the keyed digest under which the owner of an address is stored."""
-    return salted_hmac("accounts.mail.address", address, algorithm="sha256").hexdigest()[:32]
+    """Return the keyed digest under which the owner of an address is stored. Capital letters make no other address."""
+    return salted_hmac("accounts.mail.address", address.lower(), algorithm="sha256").hexdigest()[:32]
 
 
 def confirmation_token(account_id: AccountId, address: str) -> str:

@@ -139,7 +139,7 @@ class MailService:
         if address == row.pending and not await self.mails.change(account_id, address=address, pending=""):
             await self.mails.release(address_digest(address), account_id)
             raise InvalidLink
-        if address != row.address:
+        if address_digest(address) != address_digest(row.address):
             await self._leave_address(account_id, row)
             log.info("address_confirmed", account=account_id)
         return account_id, address
@@ -163,7 +163,7 @@ class MailService:
     async def find_by_address(self, address: str) -> Account | None:
         """Return the account with this confirmed address, in any state."""
         account_id = await self.mails.find_owner(address_digest(address))
-        if account_id is None or (await self.mails.find(account_id)).address != address:
+        if account_id is None or (await self.mails.find(account_id)).address.lower() != address.lower():
             return None
         return await self.accounts.find(account_id)
 
