@@ -15,7 +15,10 @@ REPLACE_TRANSFER = load_script("replace_draft.lua", "timelines.drafts")
 ENTRY, ID_BYTES = Struct("16s7s"), 7  # digest of a source, id of its post
 
 ImportedPost = tuple[str, PostId]
-"""The digest of a source (32 hex digits), and the id of its post; or LIKE or BOOKMARK, and the id of a marked post."""
+"""The digest of a source (32 hex digits), and the id of its post; or LIKE or BOOKMARK, and the id of a marked post.
+
+An import of a list of accounts records the id of a list or 0, and the id of an account.
+"""
 LIKE, BOOKMARK = f"{1:032x}", f"{2:032x}"
 
 

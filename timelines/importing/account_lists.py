@@ -2,7 +2,8 @@
 
 import csv
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import IO
@@ -10,13 +11,15 @@ from typing import IO
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.errors import ApiError, NewcomerLimited, Unavailable
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller, newcomer_caller
 from socialsite.site.service import SiteService
-from timelines.errors import ListTitleInvalid
+from timelines.errors import ListNotFound, ListTitleInvalid
+from timelines.exporting.repository import ImportedPost
 from timelines.exporting.transfer import ImportContent, Transfer
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.service import FollowingService
+from timelines.ids import ListId
 from timelines.importing.account_archive import ArchiveUnreadable
 from timelines.importing.lines import Tally
 from timelines.importing.posts import StoreProgress
@@ -25,6 +28,8 @@ from timelines.lists.service import ListService
 
 CSV_ROWS_CAP = 20_000
 HEADERS = ("account address", "list name")
+Record = Callable[[list[ImportedPost]], Awaitable[None]]
+"""Stores what is imported: the id of a list as 32 hex digits, or 0, and the id of the account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class AccountListsImport:
 
     async def run(
         self, account_id: AccountId, transfer: Transfer, file: IO[bytes], tally: Tally, now_ms: int,
-        *, offset: int, until: float, progress: StoreProgress,
+        *, offset: int, until: float, progress: StoreProgress, record: Record,
     ) -> int | None:  # fmt: skip
         """Apply the rows after the first `offset` until `until` (monotonic seconds), or for a preview check them.
 
@@ -82,7 +87,7 @@ class AccountListsImport:
         caller = newcomer_caller(account_id, account.created_ms, days, now_ms)
         for row in read_rows(file, transfer.content):
             if row.number > offset:
-                await self._import(account_id, transfer, row, tally, now_ms, caller)
+                await self._import(account_id, transfer, row, tally, now_ms, caller, record)
                 await progress(row.number, tally)
                 if time.monotonic() >= until:
                     return row.number
@@ -90,12 +95,12 @@ class AccountListsImport:
 
     async def _import(
         self, account_id: AccountId, transfer: Transfer, row: AddressRow, tally: Tally, now_ms: int,
-        caller: Caller | None,
+        caller: Caller | None, record: Record,
     ) -> None:  # fmt: skip
         try:
             other_id = await self._find(row.address, transfer.base_url.partition("://")[2])
             if transfer.state != "running":
-                await self._apply(account_id, other_id, transfer.content, row, now_ms, caller)
+                await self._apply(account_id, other_id, transfer.content, row, now_ms, caller, record)
         except Unavailable:
             raise
         except ApiError as error:
@@ -113,23 +118,42 @@ class AccountListsImport:
 
     async def _apply(
         self, account_id: AccountId, other_id: AccountId, content: ImportContent, row: AddressRow, now_ms: int,
-        caller: Caller | None,
+        caller: Caller | None, record: Record,
     ) -> None:  # fmt: skip
-        if content == "following":
-            if not await self.following.follows.is_following(account_id, other_id):
+        if content == "lists":
+            list_id = (await self._find_list(account_id, row.title, now_ms)).id
+            if not await self.lists.memberships.has(list_id, other_id):
+                await record([(f"{list_id:032x}", PostId(other_id))])
+            await self.lists.add_member(owner_id=account_id, list_id=list_id, account_id=other_id, now_ms=now_ms)
+            return
+        relation = await self.blocks_and_mutes.relationship(account_id, other_id, now_ms)
+        if not {"following": relation.follows, "muted": relation.mutes, "blocked": relation.blocks}[content]:
+            if content == "following":
                 await self.limits.enforce_newcomer_follow(caller)
+            await record([(f"{0:032x}", PostId(other_id))])
+        if content == "following":
             await self.following.follow(follower_id=account_id, followed_id=other_id, now_ms=now_ms)
             if not row.shows_boosts:
                 await self.blocks_and_mutes.hide_boosts(account_id=account_id, other_id=other_id, now_ms=now_ms)
         elif content == "muted":
             await self.blocks_and_mutes.mute(account_id=account_id, other_id=other_id, now_ms=now_ms)
-        elif content == "blocked":
-            await self.blocks_and_mutes.block(account_id=account_id, other_id=other_id, now_ms=now_ms)
         else:
-            account_list = await self._find_list(account_id, row.title, now_ms)
-            await self.lists.add_member(
-                owner_id=account_id, list_id=account_list.id, account_id=other_id, now_ms=now_ms
-            )
+            await self.blocks_and_mutes.block(account_id=account_id, other_id=other_id, now_ms=now_ms)
+
+    async def remove(self, account_id: AccountId, content: ImportContent, list_id: ListId, other_id: AccountId) -> None:
+        """Undo a row. A list that is empty afterwards is deleted. Follows that a block removed do not come back."""
+        if content == "following":
+            await self.following.unfollow(follower_id=account_id, followed_id=other_id)
+            await self.blocks_and_mutes.show_boosts(account_id=account_id, other_id=other_id)
+        elif content == "muted":
+            await self.blocks_and_mutes.unmute(account_id=account_id, other_id=other_id)
+        elif content == "blocked":
+            await self.blocks_and_mutes.unblock(account_id=account_id, other_id=other_id)
+        else:
+            with suppress(ListNotFound):
+                await self.lists.remove_member(owner_id=account_id, list_id=list_id, account_id=other_id)
+                if not await self.lists.memberships.count(list_id):
+                    await self.lists.delete(owner_id=account_id, list_id=list_id)
 
     async def _find_list(self, account_id: AccountId, title: str, now_ms: int) -> AccountList:
         """Return the list with this title, or create it. Raises ListTitleInvalid, ListsCapReached."""

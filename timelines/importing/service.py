@@ -23,6 +23,7 @@ from timelines.errors import ImportInvalid, ImportUnderWay, PostNotFound, Transf
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
 from timelines.exporting.transfer import ImportContent, Transfer, TransferJob, TransferState, decode_job, encode_job
+from timelines.ids import ListId
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.account_lists import AccountListsImport
 from timelines.importing.bluesky import BlueskyArchive, is_car
@@ -42,8 +43,8 @@ REACTIONS_OFFSET = 1_000_000_000
 CSV_MAX_BYTES = 20 * 1024 * 1024
 SLICE_S = 15.0
 POSTS_AT_ONCE = 10
-WITH_UNDO = ("posts", "likes", "bookmarks")
-"""What an import of posts counts and can undo."""
+WITH_UNDO = ("posts", "likes", "bookmarks", "accounts")
+"""What an import counts and can undo."""
 
 
 log = structlog.stdlib.get_logger("timelines.archives")
@@ -96,9 +97,7 @@ class ImportService:
         return await self._change(account_id, transfer_id, "ready", "importing")
 
     async def undo(self, account_id: AccountId, transfer_id: int) -> Transfer:
-        """Start to delete the posts of an import. Raises TransferNotFound, also for a list of accounts."""
-        if (await self.exports.find(account_id, transfer_id, "import")).content != "posts":
-            raise TransferNotFound
+        """Start to delete the posts, or to undo the rows, of an import. Raises TransferNotFound."""
         return await self._change(account_id, transfer_id, "done", "undoing")
 
     async def discard(self, account_id: AccountId, transfer_id: int) -> None:
@@ -171,17 +170,18 @@ class ImportService:
 
         now_ms, is_dry, until = self.clock.now_ms(), transfer.state == "running", time.monotonic() + self.slice_s
         opened: IO[bytes] = file.file if isinstance(file, File) and file.file is not None else file
-        if transfer.content != "posts":
-            return await self.lists_import.run(
-                job.account_id, transfer, opened, tally, now_ms, offset=job.offset, until=until, progress=progress
-            )
-        account = await self.accounts.get(job.account_id)
-        archive = await asyncio.to_thread(open_archive, opened, account.handle, transfer.base_url)
 
         async def record(posts: list[ImportedPost]) -> None:
             expires_ms = self.clock.now_ms() + self.archive_keep_ms
             await self.transfers.add_imported(job.account_id, transfer.id, posts, expires_ms)
 
+        if transfer.content != "posts":
+            return await self.lists_import.run(
+                job.account_id, transfer, opened, tally, now_ms,
+                offset=job.offset, until=until, progress=progress, record=record,
+            )  # fmt: skip
+        account = await self.accounts.get(job.account_id)
+        archive = await asyncio.to_thread(open_archive, opened, account.handle, transfer.base_url)
         find_reason = self.publishing.blocked.find_reason
         holds_links = await self.publishing.first_links.holds_links_of(job.account_id)
         options = PostsOptions(
@@ -217,7 +217,7 @@ class ImportService:
         changed = structs.replace(
             transfer, state=state, error=error, changed_ms=now_ms, expires_ms=now_ms + self.archive_keep_ms,
             **tally.stored() | {"counts": counts},
-            total=sum(tally.refused.values()) + sum(counts.get(kind, 0) for kind in (*WITH_UNDO, "accounts")),
+            total=sum(tally.refused.values()) + sum(counts.get(kind, 0) for kind in WITH_UNDO),
         )  # fmt: skip
         await self.transfers.save(job.account_id, changed)
         if state != "ready":
@@ -227,12 +227,12 @@ class ImportService:
         log.info("import_read", account=job.account_id, state=state, error=error, **counts)
 
     async def _undo(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:
-        """Delete the posts of an import, the last first, for the time of a slice."""
+        """Undo what an import wrote, the last first, for the time of a slice."""
         until = time.monotonic() + self.slice_s
         while posts := await self.transfers.last_imported(job.account_id, transfer.id):
             for start in range(0, len(posts), POSTS_AT_ONCE):
                 batch = posts[start : start + POSTS_AT_ONCE]
-                await run_together(*(self._delete(job.account_id, *each) for each in batch))
+                await run_together(*(self._delete(job.account_id, transfer.content, *each) for each in batch))
             await self.imported_posts.forget_sources(digest for digest, _ in posts)
             await self.transfers.drop_last_imported(job.account_id, transfer.id)
             transfer = structs.replace(transfer, done=transfer.done + len(posts), changed_ms=self.clock.now_ms())
@@ -244,7 +244,9 @@ class ImportService:
         )
         return None
 
-    async def _delete(self, account_id: AccountId, source: str, post_id: PostId) -> Any:
+    async def _delete(self, account_id: AccountId, content: ImportContent, source: str, post_id: PostId) -> Any:
+        if content != "posts":
+            return await self.lists_import.remove(account_id, content, ListId(int(source, 16)), AccountId(post_id))
         if source in (LIKE, BOOKMARK):
             return await self.reactions_import.remove(account_id, source, post_id)
         try:

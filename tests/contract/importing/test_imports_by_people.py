@@ -25,6 +25,7 @@ from tests.support.transferring import (
 )
 from tests.support.world import World
 from timelines.errors import ImportUnderWay, TransferNotFound
+from timelines.graph.follow import Relationship
 from timelines.importing import account_lists
 from timelines.media.storage import MediaFiles
 from timelines.posts.post import FOLLOWERS, UNLISTED, Poll, PostDetails
@@ -273,8 +274,6 @@ async def test_lists_of_accounts_are_imported_and_nobody_is_notified(services: S
     following = f"{header}bob,false,false,\n@carol@site.example,true,,\nbob@elsewhere.example,true,,\n\nnobody,true,,\n"
     done = await import_file(services, alice.id, following.encode(), "following")
     assert (done.state, done.counts, done.refused) == ("done", {"accounts": 2}, {"account": 2})
-    with pytest.raises(TransferNotFound):
-        await services.imports.undo(alice.id, done.id)
     assert await services.repositories.follows.following_ids(alice.id) == [bob.id]
     assert await services.repositories.follow_requests.is_asking(alice.id, carol.id)
     assert await services.repositories.blocks_and_mutes.hidden_boosts_among(alice.id, [bob.id, carol.id]) == {bob.id}
@@ -290,6 +289,29 @@ async def test_lists_of_accounts_are_imported_and_nobody_is_notified(services: S
     relation = await services.blocks_and_mutes.relationship(alice.id, carol.id, now_ms)
     assert relation.mutes
     assert (await services.blocks_and_mutes.relationship(alice.id, dora.id, now_ms)).blocks
+
+
+async def test_an_import_of_accounts_is_undone_but_for_what_existed_before(services: Services, world: World) -> None:
+    alice, bob, carol, dora, erik = await world.people("alice", "bob", "carol", "dora", "erik")
+    await carol.locks()
+    await alice.follows(bob)
+    friends = await alice.makes_list(bob, title="Friends")
+    files = {
+        "following": b"bob\ncarol\ndora,false\n", "muted": b"dora\n", "blocked": b"erik\n",
+        "lists": b"Friends,bob\nFriends,dora\nNew,dora\n",
+    }  # fmt: skip
+    for content, rows in files.items():
+        done = await import_file(services, alice.id, rows, content)
+        assert done.state == "done"
+        assert (await undo_import(services, alice.id, done)).state == "undone"
+    assert await services.repositories.follows.following_ids(alice.id) == [bob.id]
+    assert not await services.repositories.follow_requests.is_asking(alice.id, carol.id)
+    for other in (dora, erik):
+        assert (
+            await services.blocks_and_mutes.relationship(alice.id, other.id, services.clock.now_ms()) == Relationship()
+        )
+    assert [each.id for each in await services.lists.all_lists(alice.id)] == [friends.id]
+    assert await services.repositories.members.member_ids(friends.id) == [bob.id]
 
 
 async def test_the_csv_files_of_an_export_are_imported(services: Services, world: World) -> None:
