@@ -33,9 +33,16 @@ Shares of processor time, sampled with py-spy (`py-spy record --pid PID --format
 
 - **B21, home as met.** The record in the table is older than commit 13dc1c48, with which the page takes 0.80 of the
   CPU. [The profile](decisions/home-page-cost.md) has its parts; no part dominates.
-- **B27, imports.** The client is the bottleneck. Of its time, the import of follows takes 33 % for accounts with their
-  names in the search index, 25 % for lines and handles, 16 % for the calls that add edges. The import of posts takes
-  36 % for the postings of the search index, 14 % for rows, 12 % for the sets of posts.
+- **B18, a page from four shards.** The same page took 2.25 times the CPU of one server before commit 923c7269. Of the
+  rest, about 55 us of 300 us place 111 commands on their nodes, and each of four nodes costs one more request,
+  reply and wakeup. The first read of the page cannot be sent before it is awaited.
+- **B18, a home by number of follows.** The ratios of B9 on one server and on the cluster varied by 0.5 in this run.
+- **B27, imports.** The record in the table is of 2026-11-22. On 2026-11-24, commits d4c70c86 and 61fa8d03 ran three
+  times in turn without other programs: follows took 19.9 and 17.5 s, posts 24.3 and 17.9 s (medians). The processor
+  was slower on that day: a page of B18 took 615 us on one server, and 155 us on 2026-11-21. The client is the
+  bottleneck. Of its time, the import of follows takes 33 % for accounts with their names in the search index, 25 % for
+  lines and handles, 16 % for the calls that add edges. The import of posts takes 36 % for the postings of the search
+  index, 14 % for rows, 12 % for the sets of posts.
 - **B12, backup, restore and audit.** The records in the table are older than these budgets: 15, 60 and 20 s. Of the
   time of an audit, 47 % is the comparison of both sides of 870,161 follows, 16 % the walk over the keys and the search
   for their families, 11 % the indexes of posts, 9 % posts. Of the rebuild after a restore, 90 % is its audit.
