@@ -1,5 +1,6 @@
 """The author of posts, and the states of an account. This module imports neither Django nor the store."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -64,6 +65,10 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """The ids of announcements that are not shown any more."""
     is_discoverable: bool = True
     """True if the account may be suggested, and be found by its name. Its followers always find it."""
+
+
+PreferencesChange = Callable[[Preferences], Preferences]
+"""Returns changed preferences. It is called again if another request changed them meanwhile."""
 
 
 @lru_cache(maxsize=4_096)

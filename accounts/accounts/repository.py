@@ -18,8 +18,10 @@ from accounts.domain import (
     AccountState,
     Author,
     Preferences,
+    PreferencesChange,
     Restriction,
     decode_preferences,
+    encode_preferences,
 )
 from accounts.errors import AccountNotFound
 from accounts.models import Account
@@ -36,6 +38,7 @@ CREATE_ACCOUNT_SCRIPT = load_script("create_account.lua", __package__)
 EDIT_PROFILE_SCRIPT = load_script("edit_profile.lua", __package__)
 CHANGE_STATE_SCRIPT = load_script("change_state.lua", __package__)
 FREE_ACCOUNT_SCRIPT = load_script("free_account.lua", __package__)
+REPLACE_PREFERENCES_SCRIPT = load_script("replace_preferences.lua", __package__)
 SET_PASSWORD_SCRIPT = load_script("set_password.lua", __package__)
 SET_RESTRICTION_SCRIPT = load_script("set_restriction.lua", __package__)
 SET_ROLE_SCRIPT = load_script("set_role.lua", __package__)
@@ -215,6 +218,15 @@ class AccountRepository:
         Raises AccountNotFound if it is absent or deleted.
         """
         return _parse_changed(await self._run_script(EDIT_PROFILE_SCRIPT, account_id, *flatten_fields(fields)))
+
+    async def change_preferences(self, account_id: AccountId, change: PreferencesChange) -> Preferences:
+        """Store and return the changed preferences. Raises AccountNotFound if the account is absent or deleted."""
+        while True:
+            stored: bytes = await self._accounts.execute("HGET", keys.account(account_id), "preferences") or b""
+            changed = change(decode_preferences(stored))
+            args = encode_preferences(changed), stored.decode()
+            if _parse_changed(await self._run_script(REPLACE_PREFERENCES_SCRIPT, account_id, *args)):
+                return changed
 
     async def change_state(
         self, account_id: AccountId, state: AccountState, fields: Mapping[str, str], *, if_leaving: bool = False

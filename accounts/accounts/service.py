@@ -10,7 +10,13 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.accounts import passwords
 from accounts.accounts.lookup import AccountLookup
 from accounts.accounts.staff import StaffService
-from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
+from accounts.accounts.validation import (
+    InvalidHandle,
+    normalize_handle,
+    validate_handle,
+    validate_languages,
+    validate_profile_texts,
+)
 from accounts.domain import (
     ACTIVE,
     DELETED,
@@ -18,6 +24,7 @@ from accounts.domain import (
     WAITING,
     PictureKind,
     Preferences,
+    PreferencesChange,
     Restriction,
     encode_preferences,
 )
@@ -38,7 +45,6 @@ from accounts.security.events import SecurityEvents
 from socialsite.batches import batches
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, TimeSource
-from socialsite.languages import LANGUAGE_NAMES
 from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address_identifier
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.recipes.rate_limit import Identifier
@@ -89,8 +95,7 @@ class AccountService(AccountLookup):
         """Create an account. An account without a password cannot sign in.
 
         The caller has counted the attempt and checked the rules for passwords. `is_known` is False for visitors. If
-        `waits` is set, the account waits for approval. `facts` are stored with the account.
-        Raises FieldErrors, HandleTaken, PasswordsBusy.
+        `waits` is set, the account waits for approval. Raises FieldErrors, HandleTaken, PasswordsBusy.
         """
         handle, texts = self.check_new(handle, display_name, allow_reserved=allow_reserved)
         if await self.accounts.is_handle_claimed(handle):  # avoids the slow hash; only the later claim is certain
@@ -280,14 +285,9 @@ class AccountService(AccountLookup):
     def read_preferences(self, account_id: AccountId) -> Read[Preferences]:
         return self.accounts.read_preferences(account_id)
 
-    async def set_preferences(self, *, account_id: AccountId, preferences: Preferences) -> None:
-        """Store the preferences. Raises FieldErrors for an unknown language, and AccountNotFound."""
-        unknown = _("This is not one of the choices.")
-        if preferences.language is not None and preferences.language not in LANGUAGE_NAMES:
-            raise FieldErrors({"language": unknown})
-        if any(code not in LANGUAGE_NAMES for code in preferences.languages):
-            raise FieldErrors({"languages": unknown})
-        await self.accounts.edit(account_id, {"preferences": encode_preferences(preferences)})
+    async def change_preferences(self, *, account_id: AccountId, change: PreferencesChange) -> Preferences:
+        """Store and return the changed preferences. Raises AccountNotFound, and FieldErrors for an unknown language."""
+        return await self.accounts.change_preferences(account_id, lambda old: validate_languages(change(old)))
 
     async def suspend(self, *, account_id: AccountId) -> bool:
         """Hide the account and sign it out everywhere until it is reinstated. Returns whether the state changed.

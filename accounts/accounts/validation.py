@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import regex
 from django.utils.translation import gettext_lazy as _
 
+from accounts.domain import Preferences
 from accounts.errors import FieldErrors
 from socialsite.characters import (
     DIRECTION_OVERRIDES,
@@ -25,6 +26,7 @@ from socialsite.characters import (
     split_clusters,
 )
 from socialsite.errors import LazyText
+from socialsite.languages import LANGUAGE_NAMES
 
 HANDLE_MAX_LENGTH = 20
 RAW_HANDLE_MAX_LENGTH = 100
@@ -107,6 +109,16 @@ def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
     if messages:
         raise FieldErrors(messages)
     return cleaned
+
+
+def validate_languages(preferences: Preferences) -> Preferences:
+    """Return the preferences. Raises FieldErrors for an unknown language."""
+    unknown = _("This is not one of the choices.")
+    if preferences.language is not None and preferences.language not in LANGUAGE_NAMES:
+        raise FieldErrors({"language": unknown})
+    if not LANGUAGE_NAMES.keys() >= set(preferences.languages):
+        raise FieldErrors({"languages": unknown})
+    return preferences
 
 
 def normalize_handle(raw: str) -> str:

@@ -1,5 +1,7 @@
 """The pages on which users change their own account: profile, password, sessions, deletion."""
 
+from typing import Any
+
 from django.conf import settings as django_settings
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -72,8 +74,9 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
         discoverable = values.pop("discoverable", None)
         edited = await accounts.edit_profile(account_id=account_id, caller=request.caller, **values)
         if discoverable is not None:
-            chosen = structs.replace(edited.preferences, is_discoverable=discoverable)
-            await accounts.set_preferences(account_id=account_id, preferences=chosen)
+            await accounts.change_preferences(
+                account_id=account_id, change=lambda old: structs.replace(old, is_discoverable=discoverable)
+            )
             edited = await accounts.get(account_id)
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/settings.html", form, error)
@@ -93,19 +96,18 @@ async def preferences_page(request: SiteRequest) -> HttpResponse:
 
 async def edit_preferences(request: SiteRequest) -> HttpResponse:
     """Change the submitted preferences. Absent fields stay. Raises Invalid."""
-    account, fields = require_account(request), get_form_data(request)
-    chosen = account.preferences
+    fields, changes = get_form_data(request), dict[str, Any]()
     if "open_warnings" in fields:
-        choice = parse_choice("open_warnings", fields["open_warnings"], ("0", "1"))
-        chosen = structs.replace(chosen, opens_warnings=choice == "1")
+        changes["opens_warnings"] = parse_choice("open_warnings", fields["open_warnings"], ("0", "1")) == "1"
     if "quote_policy" in fields:
-        policy = parse_choice("quote_policy", fields["quote_policy"], QUOTE_POLICIES)
-        chosen = structs.replace(chosen, quote_policy=policy)
+        changes["quote_policy"] = parse_choice("quote_policy", fields["quote_policy"], QUOTE_POLICIES)
     if "language" in fields:
-        chosen = structs.replace(chosen, language=fields["language"] or None)
+        changes["language"] = fields["language"] or None
     if languages := fields.values_of("languages"):  # the page also sends an empty value, so that none can be chosen
-        chosen = structs.replace(chosen, languages=tuple(dict.fromkeys(filter(None, languages))))
-    await request.services[AccountService].set_preferences(account_id=AccountId(account.id), preferences=chosen)
+        changes["languages"] = tuple(dict.fromkeys(filter(None, languages)))
+    chosen = await request.services[AccountService].change_preferences(
+        account_id=require_viewer_id(request), change=lambda old: structs.replace(old, **changes)
+    )
     return done(request, preferences_json(chosen), default=PREFERENCES_PATH, message=_("Your choices are saved."))
 
 

@@ -141,7 +141,7 @@ class RightsSite(RightsModel):
     async def _store_preferences(self, one: Person) -> None:
         policy = cast(QuotePolicy, self.policies.get(one.id, "public"))
         preferences = Preferences(languages=self.languages.get(one.id, ()), quote_policy=policy)
-        await self.services.accounts.set_preferences(account_id=one.id, preferences=preferences)
+        await self.services.accounts.change_preferences(account_id=one.id, change=lambda _: preferences)
 
     async def do_allow_quotes(self, one: Person, other: Person, number: int) -> None:
         if one.id not in self.suspended:

@@ -109,8 +109,9 @@ class Person:
 
     async def hides(self) -> None:
         """Choose not to be suggested or found."""
-        chosen = structs.replace((await self._services.accounts.get(self.id)).preferences, is_discoverable=False)
-        await self._services.accounts.set_preferences(account_id=self.id, preferences=chosen)
+        await self._services.accounts.change_preferences(
+            account_id=self.id, change=lambda old: structs.replace(old, is_discoverable=False)
+        )
 
     async def profile_ids(self, **cut: Unpack[PagePart]) -> list[PostId]:
         page = await self._services.reading.profile(self.id, viewer_id=None, **cut)

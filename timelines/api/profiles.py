@@ -192,7 +192,7 @@ async def _update(request: SiteRequest) -> Json:
     """Change the fields that were sent. Raises Invalid for fields that this site does not have."""
     me, services, fields = require_viewer_id(request), request.services, api_fields(request)
     account = require_account(request)
-    preferences = _preferences(account, fields)
+    has_new_preferences = _preferences(account.preferences, account, fields) != account.preferences
     kinds: tuple[PictureKind, ...] = ("avatar", "header")
     if request.pending_body is None and any(get_files(request, kind) for kind in kinds):
         await check_upload(request)  # a small body, which the handler read
@@ -204,8 +204,10 @@ async def _update(request: SiteRequest) -> Json:
         private=_privacy(account, fields),
         caller=request.caller,
     )
-    if preferences is not None:
-        await services[AccountService].set_preferences(account_id=me, preferences=preferences)
+    if has_new_preferences:
+        await services[AccountService].change_preferences(
+            account_id=me, change=lambda old: _preferences(old, account, fields)
+        )
     for kind in kinds:
         for content in get_files(request, kind)[:1]:
             await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=content)
@@ -231,9 +233,8 @@ def _link(fields: FormFields) -> str | None:
     return "".join(values) if objects else None
 
 
-def _preferences(account: Account, fields: FormFields) -> Preferences | None:
-    """Return the changed preferences, or None if they stay. Raises Invalid for an unknown visibility."""
-    old = account.preferences
+def _preferences(old: Preferences, account: Account, fields: FormFields) -> Preferences:
+    """Return the preferences with the changes that were sent. Raises Invalid for an unknown visibility."""
     visibility = fields.get("source[privacy]") or VISIBILITY_BY_DEFAULT[old.audience]
     quote_policy = fields.get("source[quote_policy]") or old.quote_policy
     is_private = flag(fields, "locked", account.is_private)  # nobody finds a private account, whatever it chose
@@ -241,7 +242,7 @@ def _preferences(account: Account, fields: FormFields) -> Preferences | None:
         raise Invalid({"source[privacy]": NOT_OFFERED})
     if quote_policy not in QUOTE_POLICIES:
         raise Invalid({"source[quote_policy]": NOT_OFFERED})
-    new = structs.replace(
+    return structs.replace(
         old,
         language=fields.get("source[language]", old.language) or None,
         audience=DEFAULT_BY_VISIBILITY[visibility],
@@ -250,4 +251,3 @@ def _preferences(account: Account, fields: FormFields) -> Preferences | None:
         quote_policy=quote_policy,
         is_discoverable=old.is_discoverable if is_private else flag(fields, "discoverable", old.is_discoverable),
     )
-    return None if new == old else new

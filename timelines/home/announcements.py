@@ -8,6 +8,7 @@ from django.utils.translation import get_language
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
+from accounts.domain import Preferences
 from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.errors import NotFound
@@ -49,6 +50,9 @@ async def dismiss_for(request: SiteRequest, announcement_id: int) -> None:
     ids = {each.id for each in stored}
     if announcement_id not in ids:
         raise NotFound
-    dismissed = {*account.preferences.dismissed_announcements, announcement_id} & ids
-    preferences = structs.replace(account.preferences, dismissed_announcements=tuple(sorted(dismissed)))
-    await request.services[AccountService].set_preferences(account_id=AccountId(account.id), preferences=preferences)
+
+    def dismiss(preferences: Preferences) -> Preferences:
+        dismissed = {*preferences.dismissed_announcements, announcement_id} & ids
+        return structs.replace(preferences, dismissed_announcements=tuple(sorted(dismissed)))
+
+    await request.services[AccountService].change_preferences(account_id=AccountId(account.id), change=dismiss)

@@ -181,6 +181,6 @@ async def _store_step(request: SiteRequest, step: int) -> None:
     """Store the next step, unless the account has done or dismissed all steps."""
     account = require_account(request)
     if account.preferences.onboarding_step:
-        await request.services[AccountService].set_preferences(
-            account_id=AccountId(account.id), preferences=structs.replace(account.preferences, onboarding_step=step)
+        await request.services[AccountService].change_preferences(
+            account_id=AccountId(account.id), change=lambda old: structs.replace(old, onboarding_step=step)
         )

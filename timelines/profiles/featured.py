@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
-from accounts.domain import Preferences
+from accounts.domain import Preferences, PreferencesChange
 from accounts.models import Account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
@@ -40,33 +40,43 @@ class FeaturedService:
 
     async def feature_hashtag(self, account_id: AccountId, tag: str) -> Account:
         """Raises Invalid if the account features FEATURED_HASHTAGS_CAP hashtags already."""
-        preferences = (await self.accounts.get(account_id)).preferences
-        tags = dict.fromkeys((*preferences.featured_hashtags, tag))
-        if len(tags) > FEATURED_HASHTAGS_CAP:
-            raise Invalid({"name": _("You feature as many hashtags as this site allows.")})
-        return await self._save(account_id, structs.replace(preferences, featured_hashtags=tuple(tags)))
+
+        def add(preferences: Preferences) -> Preferences:
+            tags = dict.fromkeys((*preferences.featured_hashtags, tag))
+            if len(tags) > FEATURED_HASHTAGS_CAP:
+                raise Invalid({"name": _("You feature as many hashtags as this site allows.")})
+            return structs.replace(preferences, featured_hashtags=tuple(tags))
+
+        return await self._change(account_id, add)
 
     async def unfeature_hashtag(self, account_id: AccountId, tag: str) -> Account:
-        preferences = (await self.accounts.get(account_id)).preferences
-        tags = tuple(each for each in preferences.featured_hashtags if each != tag)
-        return await self._save(account_id, structs.replace(preferences, featured_hashtags=tags))
+        def remove(preferences: Preferences) -> Preferences:
+            tags = tuple(each for each in preferences.featured_hashtags if each != tag)
+            return structs.replace(preferences, featured_hashtags=tags)
+
+        return await self._change(account_id, remove)
 
     async def endorse(self, account_id: AccountId, other_id: AccountId) -> Account:
         """Raises Invalid if the other account is not followed, or if ENDORSEMENTS_CAP accounts are endorsed."""
-        preferences = (await self.accounts.get(account_id)).preferences
-        ids = dict.fromkeys((*preferences.endorsed_ids, other_id))
-        followed = await self.following.followed_among(account_id, ids)
-        if other_id not in followed:
+        ids = {*(await self.accounts.get(account_id)).preferences.endorsed_ids, other_id}
+        not_followed = ids - await self.following.followed_among(account_id, ids)
+        if other_id in not_followed:
             raise Invalid({"id": _("You can only feature accounts that you follow.")})
-        endorsed = tuple(id for id in ids if id in followed)
-        if len(endorsed) > ENDORSEMENTS_CAP:
-            raise Invalid({"id": _("You feature as many accounts as this site allows.")})
-        return await self._save(account_id, structs.replace(preferences, endorsed_ids=endorsed))
+
+        def add(preferences: Preferences) -> Preferences:
+            endorsed = [id for id in dict.fromkeys((*preferences.endorsed_ids, other_id)) if id not in not_followed]
+            if len(endorsed) > ENDORSEMENTS_CAP:
+                raise Invalid({"id": _("You feature as many accounts as this site allows.")})
+            return structs.replace(preferences, endorsed_ids=tuple(endorsed))
+
+        return await self._change(account_id, add)
 
     async def unendorse(self, account_id: AccountId, other_id: AccountId) -> Account:
-        preferences = (await self.accounts.get(account_id)).preferences
-        endorsed = tuple(id for id in preferences.endorsed_ids if id != other_id)
-        return await self._save(account_id, structs.replace(preferences, endorsed_ids=endorsed))
+        def remove(preferences: Preferences) -> Preferences:
+            endorsed = tuple(id for id in preferences.endorsed_ids if id != other_id)
+            return structs.replace(preferences, endorsed_ids=endorsed)
+
+        return await self._change(account_id, remove)
 
     async def endorsed(self, account: Account) -> list[AccountId]:
         """Return the accounts that an account endorses and still follows."""
@@ -82,6 +92,6 @@ class FeaturedService:
         last = {tag: post.created_ms for post in reversed(posts) for tag in post.indexed_hashtags}
         return {tag: HashtagUse(tag, count, last[tag]) for tag, count in counts.most_common()}
 
-    async def _save(self, account_id: AccountId, preferences: Preferences) -> Account:
-        await self.accounts.set_preferences(account_id=account_id, preferences=preferences)
+    async def _change(self, account_id: AccountId, change: PreferencesChange) -> Account:
+        await self.accounts.change_preferences(account_id=account_id, change=change)
         return await self.accounts.get(account_id)

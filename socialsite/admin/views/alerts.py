@@ -38,8 +38,10 @@ async def choose(request: SiteRequest) -> HttpResponse:
     """Store how the viewer learns of alerts. Raises FieldErrors."""
     account, fields = require_account(request), get_form_data(request)
     choice = parse_choice("alerts", fields.get("alerts"), ("mail", "push", "none"))
-    chosen = structs.replace(account.preferences, alerts=choice, gets_summary="summary" in fields)
-    await get_services(request).accounts.set_preferences(account_id=AccountId(account.id), preferences=chosen)
+    chosen = await get_services(request).accounts.change_preferences(
+        account_id=AccountId(account.id),
+        change=lambda old: structs.replace(old, alerts=choice, gets_summary="summary" in fields),
+    )
     return done(
         request,
         {"told_by": choice, "summary": chosen.gets_summary},

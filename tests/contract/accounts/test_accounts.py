@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from accounts import keys
 from accounts.accounts.repository import AccountRepository
@@ -24,6 +25,25 @@ async def test_a_new_account_is_found_by_handle_and_id(world):
     assert by_handle.id == by_id.id == alice.id
     assert by_id.created_ms == NOW_MS
     assert (await world.accounts.get_by_handle("alice")).version == 1
+
+
+async def test_concurrent_changes_of_preferences_are_all_kept(world):
+    alice = await world.sign_up("alice")
+    changes = [{"language": "de"}, {"opens_warnings": True}, {"is_discoverable": False}, {"audience": "followers"}]
+    await asyncio.gather(
+        *(
+            world.accounts.change_preferences(
+                account_id=alice.id, change=lambda old, fields=fields: structs.replace(old, **fields)
+            )
+            for fields in changes
+        )
+    )
+    kept = (await world.accounts.get(alice.id)).preferences
+    assert (kept.language, kept.opens_warnings, kept.is_discoverable, kept.audience) == ("de", True, False, "followers")
+    with pytest.raises(FieldErrors):
+        await world.accounts.change_preferences(
+            account_id=alice.id, change=lambda old: structs.replace(old, languages=("xx",))
+        )
 
 
 async def test_one_of_twenty_concurrent_sign_ups_gets_the_handle(world, store):

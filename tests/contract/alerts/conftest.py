@@ -51,9 +51,9 @@ class OperatorMail:
         return str(body.get_content())
 
     async def choose(self, **choices: Any) -> None:
-        account = await self.services.accounts.get(self.sam.id)
-        preferences = structs.replace(account.preferences, **choices)
-        await self.services.accounts.set_preferences(account_id=self.sam.id, preferences=preferences)
+        await self.services.accounts.change_preferences(
+            account_id=self.sam.id, change=lambda old: structs.replace(old, **choices)
+        )
 
 
 async def make_operator(services: Services, smtp: MailServer) -> OperatorMail:

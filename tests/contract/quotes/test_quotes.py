@@ -52,9 +52,8 @@ class Quotes:
         return (await self.seen_by(viewer, post, context)).state
 
     async def allow(self, author: Person, policy: QuotePolicy) -> None:
-        (preferences,) = await self.services.store.read(self.services.accounts.read_preferences(author.id))
-        await self.services.accounts.set_preferences(
-            account_id=author.id, preferences=structs.replace(preferences, quote_policy=policy)
+        await self.services.accounts.change_preferences(
+            account_id=author.id, change=lambda old: structs.replace(old, quote_policy=policy)
         )
 
     async def listed(self, viewer: Person | None, quoted: Post) -> list[PostId]:

@@ -15,7 +15,7 @@ async def test_live_entries_have_the_languages_of_each_reader(
     three: ThreePeople, services: Services, context: ViewContext
 ) -> None:
     author, german, all_languages = three
-    await services.accounts.set_preferences(account_id=german.id, preferences=Preferences(languages=("de",)))
+    await services.accounts.change_preferences(account_id=german.id, change=lambda _: Preferences(languages=("de",)))
     readers = [ViewerContext(id, context) for id in (None, author.id, german.id, all_languages.id)]
     readers.append(ViewerContext(german.id, ViewContext.PROFILE))
     shown = {}
