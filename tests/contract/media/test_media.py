@@ -285,7 +285,7 @@ async def test_the_dashboard_shows_what_du_shows(services, world: World):
     shown = dashboard_json(await read_dashboard(services))["disk"]
     du = subprocess.run(["du", "-s", "-B1", settings.MEDIA_ROOT], capture_output=True, text=True, check=True)
     assert shown["counted_bytes"] == row.size_bytes
-    assert shown["folder"]["size_bytes"] == int(du.stdout.split()[0])
+    assert shown["folder"].size_bytes == int(du.stdout.split()[0])
     assert disk_page((1, None)) == {"counted": "1\xa0byte"}
 
 
