@@ -79,7 +79,7 @@ class PipelineChain(Sequence[Command]):
 
 
 def encode_all(commands: Iterable[Command]) -> list[EncodedPipeline]:
-    """Return the commands as bytes."""
+    """Encode the pipelines of `commands` that are not encoded yet."""
     pipelines = commands.pipelines if type(commands) is PipelineChain else (commands,)
     return [each if type(each) is EncodedPipeline else _encode_each(list(each)) for each in pipelines]
 
@@ -93,7 +93,7 @@ def _encode_each(commands: Sequence[Command]) -> EncodedPipeline:
 def select_commands(
     pipelines: Sequence[EncodedPipeline], payloads: Sequence[bytes], nodes: Sequence[object], node: object
 ) -> EncodedPipeline:
-    """Return the commands of one node. `nodes` has the node of each command, `payloads` the bytes of this node's."""
+    """Return the commands of one node. `nodes` is the node of each command; `payloads` are the bytes for this node."""
 
     def build_commands() -> list[Command]:
         return list(compress(chain.from_iterable(pipelines), [each is node for each in nodes]))
@@ -108,12 +108,9 @@ def encode_pipeline(commands: Sequence[Command], loaded: set[str]) -> tuple[int,
     """
     parts: list[bytes] = []
     scripts: list[Script] = []
-    for pipeline in commands.pipelines if type(commands) is PipelineChain else (commands,):
-        if type(pipeline) is EncodedPipeline:
-            parts += pipeline.payloads
-            scripts += pipeline.scripts
-        else:
-            parts += [encode_command(command, scripts) for command in pipeline]
+    for pipeline in encode_all(commands):
+        parts += pipeline.payloads
+        scripts += pipeline.scripts
     preface: list[bytes] = []
     for script in scripts:
         if script.sha not in loaded:

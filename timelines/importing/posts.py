@@ -247,7 +247,7 @@ class PostsImport:
             return None, "quota"
         except MediaInvalid:
             return None, "description"
-        # A worker may be first. Then this waits for nothing that is not done.
+        # If a worker has encoded the picture already, this call changes nothing.
         await self.media_processing.handle(encode_job(EncodePicture(row.name, None, owner_id)))
         encoded = await self.media.rows.find(row.id)
         if encoded is None or encoded.state != "ready":

@@ -65,6 +65,8 @@ ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
 
 FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
 """Returns None if the viewer may not see the post, else whether everybody may see it."""
+Crop = tuple[float, float, float, float]
+"""Left, top, width and height of the part that is kept, as shares of the picture from 0 to 1."""
 log = structlog.stdlib.get_logger("timelines.media")
 
 
@@ -112,7 +114,7 @@ class MediaService:
         kind: MediaKind = "picture",
         alt: str = "",
         focus: tuple[float, float] = (0.0, 0.0),
-        crop: tuple[float, float, float, float] | None = None,
+        crop: Crop | None = None,
     ) -> Media:
         """Store an upload and the job that encodes it. Return its row in the state "processing".
 
@@ -278,12 +280,7 @@ class MediaService:
         await self.rows.schedule_check(names, until_ms)
 
     async def set_profile_picture(
-        self,
-        *,
-        account_id: AccountId,
-        kind: PictureKind,
-        content: "File[bytes] | None",
-        crop: tuple[float, float, float, float] | None = None,
+        self, *, account_id: AccountId, kind: PictureKind, content: "File[bytes] | None", crop: Crop | None = None
     ) -> str:
         """Replace or remove the avatar or header of an account, when it is encoded. Return the name of its files.
 
@@ -295,9 +292,7 @@ class MediaService:
         await self.accounts.set_picture(account_id=account_id, kind=kind, name=name)
         return name
 
-    async def set_logo(
-        self, content: "File[bytes] | None", crop: tuple[float, float, float, float] | None = None
-    ) -> None:
+    async def set_logo(self, content: "File[bytes] | None", crop: Crop | None = None) -> None:
         """Replace or remove the logo of the site, when it is encoded.
 
         Raises MediaInvalid, and Conflict if the environment sets it.
@@ -307,11 +302,7 @@ class MediaService:
         await self.site.change(logo=name)
 
     async def _upload_cropped(
-        self,
-        account_id: AccountId,
-        kind: MediaKind,
-        content: "File[bytes]",
-        crop: tuple[float, float, float, float] | None,
+        self, account_id: AccountId, kind: MediaKind, content: "File[bytes]", crop: Crop | None
     ) -> str:
         row = await self.upload(owner_id=account_id, content=content, kind=kind, crop=crop)
         await self.wait_until_done([row], PROFILE_PICTURE_TIMEOUT_S)

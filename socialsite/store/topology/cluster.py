@@ -162,7 +162,7 @@ class ClusterNode(Node):
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
         if self.replaced_by is not None:
             return await self.replaced_by.pipeline(commands)
-        commands = commands if isinstance(commands, (list, tuple)) else list(commands)
+        commands = commands if isinstance(commands, Sequence) else list(commands)  # encoded commands stay bytes
         return await self._complete(commands, self._send_commands(commands))
 
     async def await_replies(self, sent: SentCommands) -> list[Reply]:
