@@ -48,24 +48,8 @@ def test_nothing_is_pickled() -> None:
     assert [path for path, text in sources(".py", "socialsite", "accounts", "timelines") if PICKLED.search(text)] == []
 
 
-FETCHING = re.compile(
-    r"^\s*(?:import|from) (?:urllib\.request|http\.client|httpx|requests|aiohttp|urllib3|ftplib|smtplib)\b",
-    re.MULTILINE,
-)
-ASKING_ITSELF = [
-    "socialsite/alerts/messages.py",
-    "socialsite/management/commands/check_mail.py",
-    "socialsite/management/commands/quickstart.py",
-    "accounts/mail/handler.py",
-]
-"""The command checks that the site that it started responds. The others send mails to the server of MAIL_URL."""
 UPLOADS = re.compile(r"\.FILES\b(?!:)|\b(?:File|Image)Field\b|\bdefault_storage\b")
 TAKING_FILES = ["socialsite/web/uploads.py", "timelines/media/storage.py"]
-
-
-def test_the_site_fetches_nothing() -> None:
-    python = sources(".py", "socialsite", "accounts", "timelines")
-    assert [path for path, text in python if FETCHING.search(text)] == ASKING_ITSELF
 
 
 def test_files_are_read_and_stored_in_these_places_alone() -> None:
