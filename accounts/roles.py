@@ -1,4 +1,4 @@
-"""The roles of staff, and the rights of each role (docs/guide/admin.md)."""
+"""The roles of staff, and the rights of each role (docs/reference/admin.md)."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, Protocol
