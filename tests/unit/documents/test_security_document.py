@@ -7,16 +7,25 @@ from pathlib import Path
 
 from django.conf import settings
 
+from accounts.factors.service import WRONG_CODES_PER_DAY
+from accounts.mail.service import MAILS_PER_DAY
 from accounts.sessions.values import SessionLimits
+from socialsite.alerts.service import MAILS_PER_DAY as ALERTS_PER_DAY
 from socialsite.characters import MARKS_PER_CLUSTER_CAP
 from socialsite.clock import DAY_MS
+from socialsite.limits import NEWCOMER_FOLLOWS_PER_DAY
 from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
 from socialsite.web import socket_writer as outlet
 from socialsite.web.daphne.request_limits import CONTROL_FRAMES_PER_S, FRAGMENTS_PER_MESSAGE, FRAMES_PER_S
 from socialsite.web.handler import REQUEST_DEADLINE_S
 from socialsite.web.middleware.request_size import HEAD_MAX_BYTES, HEADER_COUNT_MAX
+from timelines.exporting.service import EXPORTS_PER_DAY
+from timelines.importing.service import CSV_MAX_BYTES, IMPORTS_PER_DAY
+from timelines.importing.views import UPLOAD_DEADLINE_S
 from timelines.live.server import MAX_SUBSCRIPTIONS_PER_SOCKET
 from timelines.live.socket_messages import MAX_MESSAGE_BYTES, MAX_WATCHED_POSTS
+from timelines.media.media import UPLOAD_MAX_BYTES
+from timelines.reports.service import NEW_REPORTER_PER_DAY, REPORTS_PER_DAY
 from timelines.text.post_text import TEXT_BYTES_CAP
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -64,14 +73,37 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert numbers("a text") == [settings.POST_MAX_LENGTH, TEXT_BYTES_CAP, MARKS_PER_CLUSTER_CAP]
     assert numbers("new hashtags of an account") == [settings.NEW_HASHTAGS_PER_DAY]
     assert numbers("posts of an account in a day") == [settings.POSTS_PER_DAY]
-    assert numbers("requests of an address") == rates("address")
-    assert numbers("log-ins") == rates("login", "signup")
-    assert numbers("posts, follows") == rates("post", "follow")
-    assert numbers("likes and bookmarks") == rates("like", "block", "delete")
-    assert numbers("changes of lists and filters") == rates("list")
-    assert numbers("searches, completions") == rates("search", "complete")
-    assert numbers("pages merged from the posts of more than 1,000 accounts") == rates("merge")
-    assert numbers("messages of a socket") == rates("socket")
+    assert numbers("an uploaded picture") == [
+        UPLOAD_MAX_BYTES >> 20,
+        CSV_MAX_BYTES >> 20,
+        settings.IMPORT_MAX_BYTES >> 30,
+    ]
+    assert numbers("exports, imports") == [EXPORTS_PER_DAY, IMPORTS_PER_DAY, REPORTS_PER_DAY, NEW_REPORTER_PER_DAY]
+    assert numbers("wrong codes") == [WRONG_CODES_PER_DAY]
+    assert numbers("mails of a kind") == [MAILS_PER_DAY, ALERTS_PER_DAY]
+    assert numbers("posts, follows, uploads of a new account") == [NEWCOMER_FOLLOWS_PER_DAY]
+
+
+def test_the_limits_of_a_minute_are_those_of_the_code() -> None:
+    rows = {
+        "requests of an address": ("address",),
+        "log-ins": ("login", "signup"),
+        "registrations of apps": ("app", "token"),
+        "posts, edits, drafts": ("post", "edit", "draft", "follow"),
+        "likes and bookmarks": ("like", "block", "delete"),
+        "uploads, changes of lists": ("media", "list"),
+        "reports, appeals": ("report", "appeal", "mail"),
+        "searches, completions": ("search", "complete"),
+        "actions of staff": ("staff",),
+        "pages merged from the posts of more than 1,000 accounts": ("merge",),
+        "messages of a socket": ("socket",),
+    }
+    for row, rules in rows.items():
+        assert numbers(row) == rates(*rules)
+    assert {rule for rules in rows.values() for rule in rules} == set(DEFAULT_RATE_LIMITS)
+
+
+def test_the_limits_of_sockets_and_requests_are_those_of_the_code() -> None:
     assert numbers("a message") == [
         MAX_MESSAGE_BYTES // 1024,
         MAX_SUBSCRIPTIONS_PER_SOCKET,
@@ -82,7 +114,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         outlet.QUEUE_MAX_BYTES // 1024,
         int(outlet.STALL_TIMEOUT_S),
     ]
-    assert numbers("a request's time") == [int(REQUEST_DEADLINE_S)]
+    assert numbers("a request's time") == [int(REQUEST_DEADLINE_S), int(UPLOAD_DEADLINE_S)]
     life = SessionLimits()
     idle_days, days = life.idle_timeout_ms // DAY_MS, life.absolute_timeout_ms // DAY_MS
     assert f"{idle_days} idle days and {days} days at most" in " ".join(PAGE.split())
