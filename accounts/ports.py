@@ -25,6 +25,8 @@ OnPasswordChanged = Callable[[AccountId], Awaitable[None]]
 """Called after a change of the password, to send a mail."""
 OnSessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
 """Called with the account id and the id of the ended session; None means all sessions of the account."""
+OnSessionReplaced = Callable[[AccountId, str, str], Awaitable[None]]
+"""Called with the account id and the ids of a session and of the new one in its place, before the former ends."""
 
 
 class EndSessions(Protocol):

@@ -238,7 +238,11 @@ class Services:
 
     @cached_property
     def sessions(self) -> SessionService:
-        return self._build(SessionService, on_sessions_ended=self._close_session)
+        return self._build(
+            SessionService,
+            on_sessions_ended=self._close_session,
+            on_session_replaced=self.repositories.push_subscriptions.move,
+        )
 
     async def _close_session(self, account_id: AccountId, session_id: str | None) -> None:
         """Close the sockets of ended sessions, and delete their push subscriptions."""

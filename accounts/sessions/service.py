@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare
 from accounts.accounts.repository import AccountRepository
 from accounts.current import get_current_services
 from accounts.models import Account
-from accounts.ports import OnSessionsEnded, notify_sessions_ended
+from accounts.ports import OnSessionReplaced, OnSessionsEnded, notify_sessions_ended
 from accounts.sessions.repository import SessionRepository
 from accounts.sessions.values import (
     SESSION_ID_PATTERN,
@@ -44,6 +44,7 @@ class SessionService:
     accounts: AccountRepository
     clock: TimeSource
     on_sessions_ended: OnSessionsEnded
+    on_session_replaced: OnSessionReplaced
 
     # The session of a request
 
@@ -118,6 +119,11 @@ class SessionService:
             await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
         return ended
 
+    async def replace(self, former: SessionToken, token: SessionToken) -> None:
+        """End a session whose data and device another session has now."""
+        await self.on_session_replaced(former.owner, former.session_id, token.session_id)
+        await self.end(former.owner, former.session_id)
+
     async def end_all(self, account_id: AccountId, except_id: str | None = None) -> None:
         """End every session and access token of the account, except the session with the id `except_id`."""
         ended = [
@@ -170,6 +176,7 @@ class SessionStore(SessionBase):
     def __init__(self, session_key: str | None = None, *, sessions: SessionService | None = None) -> None:
         super().__init__(session_key)
         self._explicit_service = sessions
+        self._replaced_token: SessionToken | None = None
         self.created_ms: int | None = None
         self.last_used_ms = 0
         self.device = ""
@@ -220,14 +227,12 @@ class SessionStore(SessionBase):
         self.modified = True
 
     async def acycle_key(self) -> None:
-        """End the token and keep the data.
+        """Keep the data under another token, which the next save creates before it ends this one.
 
-        The next save creates another token; the absolute timeout does not restart.
+        The absolute timeout does not restart.
         """
-        data = await self._get_data()
-        await self.adelete()
-        self._session_key = None
-        self._session_cache = data
+        self._session_cache = await self._get_data()
+        self._replaced_token, self._session_key = self.token, None
         self.modified = True
 
     async def asave(self, must_create: bool = False) -> None:
@@ -248,7 +253,7 @@ class SessionStore(SessionBase):
             raise UpdateError
 
     async def adelete(self, session_key: str | None = None) -> None:
-        token = SessionToken.parse(session_key) if session_key else self.token
+        token = SessionToken.parse(session_key) if session_key else self.token or self._replaced_token
         if token is not None:
             await self._service.end(token.owner, token.session_id)
 
@@ -285,6 +290,8 @@ class SessionStore(SessionBase):
         self.created_ms = self.created_ms or self.last_used_ms
         await self._service.sessions.open(token, self._to_stored(data), self.last_used_ms)
         self._session_key = token.cookie_value
+        if self._replaced_token is not None:
+            await self._service.replace(self._replaced_token, token)
 
     def _to_stored(self, data: dict[str, Any]) -> StoredSession:
         return StoredSession(SESSION_SCHEMA_VERSION, self.created_ms or self._service.clock.now_ms(), self.device, data)

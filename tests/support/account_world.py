@@ -42,6 +42,7 @@ class AccountWorld:
             accounts=self.account_repository,
             clock=self.clock,
             on_sessions_ended=self._ended,
+            on_session_replaced=self._ignore,
         )
         self.events = SecurityEvents(store=self.store, clock=self.clock)
         self.staff = StaffService(accounts=self.account_repository)
@@ -69,7 +70,7 @@ class AccountWorld:
     async def _deleted(self, account_id: AccountId) -> None:
         self.deleted.append(account_id)
 
-    async def _ignore(self, _changed: object) -> None:
+    async def _ignore(self, *_changed: object) -> None:
         """A port that nothing listens to."""
 
     async def sign_up(self, handle: str = "alice", password: str | None = PASSWORD) -> Account:

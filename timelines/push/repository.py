@@ -41,6 +41,11 @@ class PushSubscriptions:
     async def save(self, account_id: AccountId, session_id: str, subscription: PushSubscription) -> None:
         await self._timelines.write_one("HSET", keys.push_subscriptions(account_id), session_id, _encode(subscription))
 
+    async def move(self, account_id: AccountId, former_id: str, session_id: str) -> None:
+        """Give the subscription of a session to the session that replaces it."""
+        if subscription := await self.find(account_id, former_id):
+            await self.save(account_id, session_id, subscription)
+
     async def remove(self, account_id: AccountId, session_id: str | None) -> None:
         """Remove the subscription of a session, or with None all subscriptions of the account."""
         key = keys.push_subscriptions(account_id)

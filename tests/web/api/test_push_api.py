@@ -1,7 +1,12 @@
 """The push subscription of an access token in the API, and the page of this browser's notifications."""
 
+import pytest
+
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
 from tests.support.push_device import PushDevice
+from tests.support.visitor import PASSWORD
 from tests.web.api.conftest import OpenApi
 
 PATH, PAGE = "/api/v1/push/subscription", "/accounts/notifications/device/"
@@ -79,3 +84,25 @@ async def test_the_service_worker_belongs_to_the_whole_site_and_names_no_reader(
     worker, offline = await alice.get("/sw.js"), await alice.get("/offline/")
     assert worker.headers["Content-Type"].startswith("text/javascript")
     assert "alice" not in worker.text + offline.text
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/accounts/confirm/", {"password": PASSWORD}),
+        (
+            "/accounts/password/",
+            {"old_password": PASSWORD, "new_password1": "quite another 7", "new_password2": "quite another 7"},
+        ),
+    ],
+)
+async def test_a_device_whose_session_gets_a_new_token_keeps_its_notifications(
+    site: Services, alice: HttpBrowser, path: str, fields: dict[str, str]
+) -> None:
+    device = PushDevice("https://push.example.com/abc")
+    await alice.post_json(PAGE, endpoint=device.endpoint, **device.keys)
+    assert (await alice.post_json(path, **fields)).status_code == 200
+    assert (await alice.get_json(PAGE)).json()["device"]["endpoint"] == device.endpoint
+    assert len(await site.repositories.push_subscriptions.find_all(AccountId(1))) == 1
+    await alice.post("/accounts/logout/")
+    assert await site.repositories.push_subscriptions.find_all(AccountId(1)) == {}
