@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models.base import ModelState
 from django.utils.translation import gettext_lazy as _
 
-from accounts.domain import ACTIVE, AccountState, Author, Preferences, decode_preferences
+from accounts.domain import ACTIVE, SUSPENDED, AccountState, Author, Preferences, decode_preferences
 from socialsite.ids import AccountId
 
 NO_DATABASE_MESSAGE = "Accounts live in Redis: change them through AccountService."
@@ -71,6 +71,11 @@ class Account(AbstractBaseUser):
     @property
     def is_active(self) -> bool:  # type: ignore[override]
         return self.state == ACTIVE
+
+    @property
+    def is_leaving(self) -> bool:
+        """Return whether the owner has requested the deletion of the account."""
+        return self.state == SUSPENDED and self.delete_ms > 0
 
     @property
     def preferences(self) -> Preferences:

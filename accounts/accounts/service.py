@@ -156,8 +156,8 @@ class AccountService(AccountLookup):
         The attempt is counted for the browser if the account was signed in with it before. Otherwise it is counted
         for the address. A failed attempt of this kind is also counted for the handle, even if the handle is unknown.
         Raises RateLimited, PasswordsBusy, InvalidCredentials, and AccountSuspended if the password is right but the
-        account is suspended. If its owner has requested its deletion, `keep` takes the request back, and without it
-        DeletionPending is raised.
+        account is suspended. If its owner has requested its deletion, the account is returned with `keep`, and the
+        caller takes the request back; without it DeletionPending is raised.
         """
         account = await self.find_by_handle(handle)
         is_known = caller is None or (
@@ -166,10 +166,7 @@ class AccountService(AccountLookup):
         by_handle = Identifier.handle(_login_handle(handle))
         at_ms = await self._count_login(account, caller, by_handle, browser if is_known else None)
         is_right = await self._check_password(account, password, is_known=is_known)
-        if account is not None and is_right and keep and account.state == SUSPENDED and account.delete_ms:
-            await self.reinstate(account_id=AccountId(account.id), if_leaving=True)
-            account = await self.get(AccountId(account.id))
-        if account is None or not is_right or not account.is_active:
+        if account is None or not is_right or not (account.is_active or (keep and account.is_leaving)):
             is_suspended = account is not None and is_right and account.state == SUSPENDED
             reason = "unknown_handle" if account is None else "suspended" if is_suspended else "wrong_password"
             log.info("sign_in_refused", account=account.id if account else None, reason=reason)
@@ -177,7 +174,7 @@ class AccountService(AccountLookup):
             if account is not None and is_right and account.state == WAITING:
                 raise AccountWaiting(AccountId(account.id))
             if is_suspended and account is not None:
-                raise DeletionPending if account.delete_ms else AccountSuspended(AccountId(account.id))
+                raise DeletionPending if account.is_leaving else AccountSuspended(AccountId(account.id))
             return None
         if caller is not None and not is_known:
             await self.limits.refund_for(by_handle, "login", at_ms)

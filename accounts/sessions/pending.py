@@ -22,7 +22,7 @@ PENDING_LOGIN_TTL_MS: Final = 5 * 60_000
 
 @dataclass(kw_only=True, slots=True)
 class PendingLogins:
-    """Stores the hash of the session that the password permits. A new password ends the pending log-in."""
+    """Stores what the password permits. A new password and a request of deletion end the pending log-in."""
 
     store: Store
     accounts: AccountRepository
@@ -30,7 +30,7 @@ class PendingLogins:
     async def begin(self, account: Account) -> str:
         """Return the cookie of a new pending log-in of the account."""
         token = SessionToken.generate(AccountId(account.id))
-        key, args = _key(token), (account.get_session_auth_hash(), PENDING_LOGIN_TTL_MS)
+        key, args = _key(token), (_permission(account), PENDING_LOGIN_TTL_MS)
         await self.store.component("sessions")[key].run(STORE_BRIEFLY_SCRIPT, [key], args)
         return token.cookie_value
 
@@ -44,7 +44,7 @@ class PendingLogins:
         account = self.accounts.parse_account(token.owner, fields)
         if value is None or account is None:
             return None
-        return account if constant_time_compare(value, account.get_session_auth_hash()) else None
+        return account if constant_time_compare(value, _permission(account)) else None
 
     async def finish(self, cookie: str | None) -> bool:
         """End a pending log-in. Only one of several concurrent calls returns True."""
@@ -52,6 +52,11 @@ class PendingLogins:
         if token is None:
             return False
         return bool(await self.store.write_one("DEL", _key(token)))
+
+
+def _permission(account: Account) -> str:
+    """Return the hash of a session, and the time of a deletion that the log-in takes back."""
+    return account.get_session_auth_hash() + (f" {account.delete_ms}" if account.is_leaving else "")
 
 
 def _key(token: SessionToken) -> Key:

@@ -161,7 +161,10 @@ async def _continue_login(request: SiteRequest, account: Account, next_url: str)
 
 
 async def _finish_login(request: SiteRequest, account: Account, factor: str = "") -> HttpResponse:
-    """Sign in. A suspended account gets no session, but the page of its suspension."""
+    """Sign in, and take a requested deletion back. A suspended account gets only the page of its suspension."""
+    if account.is_leaving:
+        await request.services[AccountService].reinstate(account_id=AccountId(account.id), if_leaving=True)
+        account = await request.services[AccountService].get(AccountId(account.id))
     if not account.is_active:
         return await show_suspension(request, account)
     request.services.statistics.meter.count(LOGINS)
@@ -241,7 +244,7 @@ async def _find_pending(request: SiteRequest, *, is_applicant: bool = False) -> 
     """
     account = await request.services[PendingLogins].find(_pending_cookie(request))
     states = (ACTIVE, WAITING) if is_applicant else (ACTIVE, SUSPENDED)
-    if account is None or account.state not in states or (account.delete_ms and not is_applicant):
+    if account is None or account.state not in states:
         raise SignInRequired
     return account
 
@@ -261,7 +264,7 @@ async def log_in_with_passkey(request: SiteRequest) -> HttpResponse:
     try:
         account_id = await services[PasskeyService].check(LOGIN, None, credential, request.caller)
         account = await services[AccountService].get(account_id)
-        if account.state not in (ACTIVE, SUSPENDED) or account.delete_ms:
+        if account.state not in (ACTIVE, SUSPENDED) or account.is_leaving:
             raise PasskeyRefused
     except (AccountNotFound, PasskeyRefused) as error:
         if wants_json(request):

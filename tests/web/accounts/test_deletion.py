@@ -8,7 +8,9 @@ from socialsite.clock import FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
+from tests.support.factors import set_up_totp
 from tests.support.visitor import PASSWORD
+from tests.web.conftest import OpenBrowser
 
 GRACE_MS = 7 * 86_400_000
 ALICE = AccountId(1)
@@ -52,6 +54,24 @@ async def test_a_log_in_offers_to_take_the_deletion_back(graceful_site: Services
     await pass_grace_period(graceful_site)
     account = await graceful_site.accounts.get(ALICE)
     assert (account.state, account.delete_ms) == (ACTIVE, 0)
+
+
+async def test_a_deletion_is_taken_back_only_after_the_second_factor(
+    graceful_site: Services, alice: HttpBrowser, open_browser: OpenBrowser
+) -> None:
+    graceful_site.clock = clock = FixedClock(graceful_site.clock.now_ms())
+    graceful_site.factors.clock = clock
+    device = await set_up_totp(alice, clock)
+    earlier, thief = await open_browser(address="192.0.2.1"), await open_browser(address="192.0.2.2")
+    await earlier.log_in("alice")
+    await alice.post("/accounts/delete/", password=PASSWORD)
+    assert (await earlier.post_json("/accounts/login/factor/", code=device.next_code())).status_code == 401
+    answer = await thief.post_json("/accounts/login/", username="alice", password=PASSWORD, keep="on")
+    assert answer.json()["error"] == "factor_needed"
+    assert (await graceful_site.accounts.get(ALICE)).is_leaving
+    assert (await thief.post_json("/accounts/login/factor/", code=device.next_code())).status_code == 200
+    assert (await graceful_site.accounts.get(ALICE)).state == ACTIVE
+    assert await thief.is_signed_in()
 
 
 async def test_a_suspension_cannot_be_taken_back_by_a_requested_deletion(
