@@ -30,10 +30,13 @@ class MailAddressChecks:
             if address and states[int(key.tag)] not in (ABSENT, DELETED)
         }
         owners = await reader.gather(("GET", account_keys.address_owner(digest)) for digest in digests.values())
+        claimants: dict[str, int] = {}
         for (key, digest), owner in zip(digests.items(), owners, strict=True):
-            if owner is None or int(owner) != int(key.tag):
-                claim = partial(self._context.mails.claim, digest, AccountId(int(key.tag)))
-                yield Discrepancy("address_unindexed", key, repair=claim if owner is None else None)
+            account_id = AccountId(int(key.tag))
+            claimant = claimants.setdefault(digest, account_id if owner is None else int(owner))
+            if owner is None or claimant != account_id:
+                claim = partial(self._context.mails.claim, digest, account_id)
+                yield Discrepancy("address_unindexed", key, repair=claim if claimant == account_id else None)
 
     async def owners(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each entry leads to the account with this address. Otherwise nobody else can have the address."""

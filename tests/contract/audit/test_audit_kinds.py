@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.files.storage import default_storage
+from django.utils.crypto import salted_hmac
 
 from accounts import keys as account_keys
 from accounts.mail.links import address_digest
@@ -151,6 +152,43 @@ async def test_a_repaired_index_finds_the_account_by_its_address_and_keeps_one_o
     await town.services.mail.mails.change(town.carol.id, address="bob@example.org")
     report = await town.audit(repair=True)
     assert (report.damage, report.left) == ({"address_unindexed": 1}, 1), "the first owner keeps the address"
+
+
+async def _confirm_in_earlier_release(town: SampleSite, account_id: AccountId, address: str) -> None:
+    """Store an address as a release stored it whose digests differed with capital letters."""
+    await town.services.mail.mails.change(account_id, address=address)
+    digest = salted_hmac("accounts.mail.address", address, algorithm="sha256").hexdigest()[:32]
+    assert await town.services.mail.mails.claim(digest, account_id)
+
+
+async def test_a_repair_indexes_addresses_with_capital_letters_again(town: SampleSite) -> None:
+    await _confirm_in_earlier_release(town, town.bob.id, "Bob@example.org")
+    assert await town.services.mail.find_by_address("bob@example.org") is None
+    report = await town.audit(repair=True)
+    assert (report.damage, report.leftovers) == ({"address_unindexed": 1}, {"address_of_nobody": 1})
+    assert report.left == 0
+    for spelling in ("bob@example.org", "Bob@example.org", "BOB@example.org"):
+        found = await town.services.mail.find_by_address(spelling)
+        assert found is not None
+        assert found.id == town.bob.id
+    await town.repair_until_clean()
+
+
+async def test_of_two_accounts_with_one_mailbox_the_repair_gives_it_to_one_and_reports_the_other(
+    town: SampleSite,
+) -> None:
+    await _confirm_in_earlier_release(town, town.bob.id, "BOB@example.org")
+    await _confirm_in_earlier_release(town, town.carol.id, "Bob@example.org")
+    report = await town.audit(repair=True)
+    assert report.damage == {"address_unindexed": 2}
+    assert report.left == 1, "the repair of the second account did nothing"
+    found = await town.services.mail.find_by_address("bob@example.org")
+    assert found is not None
+    (left,) = (await town.audit(repair=True)).discrepancies
+    assert (left.kind, {found.id, int(left.key.tag)}) == ("address_unindexed", {town.bob.id, town.carol.id})
+    await town.services.mail.remove_address(AccountId(int(left.key.tag)))
+    await town.repair_until_clean()
+    assert await town.services.mail.find_by_address("bob@example.org") is not None
 
 
 async def test_files_of_transfers_stay_or_go_with_them(town: SampleSite) -> None:
