@@ -7,7 +7,6 @@ from socialsite.store.commands import load_script
 from socialsite.store.store import Store
 
 CHALLENGE_TTL_MS = 5 * 60_000
-FIELDS_CAP = PASSKEYS_CAP + 2
 STORE_BRIEFLY_SCRIPT = load_script("store_briefly.lua", __package__)
 REPLACE_FACTOR_SCRIPT = load_script("replace_factor.lua", __package__)
 
@@ -21,14 +20,13 @@ class FactorRepository:
         return Factors({name.decode(): value for name, value in zip(reply[::2], reply[1::2], strict=True)})
 
     async def replace(self, account_id: AccountId, field: str, old: bytes | None, new: bytes | None) -> int:
-        """Replace a value; None means absent. Returns 1, 0 if `old` is outdated, or -1 if there is no room."""
-        args = (field, old or b"", new or b"", FIELDS_CAP)
+        """Replace a value; None means absent. Returns 1, 0 if `old` is outdated, or -1 above PASSKEYS_CAP."""
+        args = (field, old or b"", new or b"", PASSKEYS_CAP)
         # `write_script` waits for replicas if they are required: after a failover a used code must stay used.
         return int(await self._accounts.write_script(REPLACE_FACTOR_SCRIPT, [keys.factors(account_id)], args))
 
-    async def delete_all(self, account_id: AccountId) -> bool:
-        """Delete all factors. Return whether there were any."""
-        return bool(await self._accounts.write_one("DEL", keys.factors(account_id)))
+    async def delete_all(self, account_id: AccountId) -> None:
+        await self._accounts.write_one("DEL", keys.factors(account_id))
 
     async def add_challenge(self, digest: str) -> None:
         key = keys.passkey_challenge(digest)

@@ -17,7 +17,6 @@ from accounts.factors.repository import FactorRepository
 from accounts.factors.values import (
     CODES_FIELD,
     PASSKEY_PREFIX,
-    PASSKEYS_CAP,
     RECOVERY_CODES,
     TOTP_FIELD,
     Factors,
@@ -71,8 +70,7 @@ class FactorService:
     ) -> list[str]:
         """Add a factor. Return recovery codes if the account had no factor. Raises FieldErrors."""
         before = await self.factors.find(account_id)
-        is_full = field.startswith(PASSKEY_PREFIX) and len(before.passkeys) >= PASSKEYS_CAP
-        if is_full or field in before.encoded or await self.factors.replace(account_id, field, None, value) != 1:
+        if await self.factors.replace(account_id, field, None, value) != 1:
             raise FieldErrors({"": _("This is set up already, or there is no room for another one.")})
         log.info("factor_added", account=account_id, kind=kind)
         await self._announce(account_id, kind, caller, **details)
@@ -103,13 +101,11 @@ class FactorService:
         log.info("factor_removed", account=account_id)
         await self._announce(account_id, "factor_removed", caller, name=passkey.name if passkey else "")
 
-    async def disable(self, account_id: AccountId) -> bool:
-        """Remove all factors of a locked-out account as an operator. Return whether there were any."""
-        removed = await self.factors.delete_all(account_id)
-        if removed:
-            log.warning("factors_disabled", account=account_id)
-            await self._announce(account_id, "factors_disabled", None)
-        return removed
+    async def disable(self, account_id: AccountId) -> None:
+        """Remove all factors of a locked-out account as an operator. The owner is told first, also before a crash."""
+        log.warning("factors_disabled", account=account_id)
+        await self._announce(account_id, "factors_disabled", None)
+        await self.factors.delete_all(account_id)
 
     async def _announce(self, account_id: AccountId, kind: str, caller: Caller | None, **details: str) -> None:
         await self.events.record(account_id, kind, caller, **details)

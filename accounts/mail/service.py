@@ -136,21 +136,15 @@ class MailService:
             raise InvalidLink
         if not await self.mails.claim(address_digest(address), account_id):
             raise AddressTaken
-        if address == row.pending and not await self.mails.change(account_id, address=address, pending=""):
+        if address == row.pending and not await self._replace_address(account_id, row, address):
             await self.mails.release(address_digest(address), account_id)
             raise InvalidLink
-        if address_digest(address) != address_digest(row.address):
-            await self._leave_address(account_id, row)
-            log.info("address_confirmed", account=account_id)
         return account_id, address
 
     async def remove_address(self, account_id: AccountId) -> None:
         """Remove the address, the pending address and the digests."""
-        row = await self.mails.find(account_id)
         await self.choose_digest(account_id, "off")
-        await self.mails.change(account_id, address="", pending="")
-        await self._leave_address(account_id, row)
-        log.info("address_removed", account=account_id)
+        await self._replace_address(account_id, await self.mails.find(account_id), "")
 
     async def forget(self, account_id: AccountId) -> None:
         """Delete everything about mail of a deleted account, so that another account can have the address."""
@@ -176,11 +170,12 @@ class MailService:
 
     async def choose_digest(self, account_id: AccountId, digest: str) -> None:
         """Set how often the account gets a digest: a value of DIGESTS. The next one comes after a whole period."""
-        if digest not in DIGEST_PERIODS_MS:
+        if digest in DIGEST_PERIODS_MS:  # send_due removes an entry whose choice was not stored
+            await self.mails.schedule_digest(account_id, self.clock.now_ms() + DIGEST_PERIODS_MS[digest])
+            await self.mails.change(account_id, digest=digest, language=get_language() or "")
+        else:
             await self.mails.change(account_id, digest="")
             await self.mails.remove_digest(account_id)
-        elif await self.mails.change(account_id, digest=digest, language=get_language() or ""):
-            await self.mails.schedule_digest(account_id, self.clock.now_ms() + DIGEST_PERIODS_MS[digest])
 
     # Forgotten passwords
 
@@ -206,11 +201,20 @@ class MailService:
             raise InvalidLink
         return account
 
-    async def _leave_address(self, account_id: AccountId, former: MailAccount) -> None:
-        """Release the former address, and tell it."""
-        if former.address:
+    async def _replace_address(self, account_id: AccountId, former: MailAccount, address: str) -> bool:
+        """Store the address, or "" for none. Return False if the account is deleted.
+
+        Another former address is told before the change, so that no crash loses this mail, and is released after it.
+        """
+        former_digest = address_digest(former.address)
+        is_left = bool(former.address) and former_digest != address_digest(address)
+        if is_left:
             await self.add_mail(account_id, "address_changed", former.address, former.language)
-            await self.mails.release(address_digest(former.address), account_id)
+        is_stored = await self.mails.change(account_id, address=address, pending="")
+        if is_stored and is_left:
+            await self.mails.release(former_digest, account_id)
+        log.info("address_changed", account=account_id, removed=not address)
+        return is_stored
 
 
 def validate_address(raw: str) -> str:

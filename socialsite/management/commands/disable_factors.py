@@ -19,6 +19,6 @@ class Command(AccountCommand):
         if options["dry_run"]:
             return f"Would remove the second factors of @{account.handle} and end its sessions."
         await AuditLog(services.store).record(OPERATOR, "factors", f"account:{account_id}")
+        await services.sessions.end_all(account_id)  # first: after a crash the factors show that work is left
         await services.factors.disable(account_id)
-        await services.sessions.end_all(account_id)
         return f"The second factors of @{account.handle} are removed; its sessions ended."

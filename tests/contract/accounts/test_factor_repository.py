@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from accounts import keys
-from accounts.factors.repository import CHALLENGE_TTL_MS, FIELDS_CAP, FactorRepository
+from accounts.factors.repository import CHALLENGE_TTL_MS, FactorRepository
+from accounts.factors.values import CODES_FIELD, PASSKEYS_CAP, TOTP_FIELD
 from accounts.known_browsers import KnownBrowser
 from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from accounts.sessions.values import SessionToken
@@ -32,12 +33,18 @@ async def test_a_value_is_replaced_only_if_nobody_changed_it(factors: FactorRepo
     assert (await factors.find(ALICE)).encoded == (await factors.find(BOB)).encoded == {}
 
 
-async def test_the_number_of_factors_is_capped(factors: FactorRepository) -> None:
-    results = [await factors.replace(ALICE, f"passkey:{n}", None, b"x") for n in range(FIELDS_CAP + 1)]
-    assert results == [1] * FIELDS_CAP + [-1]
-    assert await factors.replace(ALICE, "passkey:0", b"x", b"y") == 1
-    assert await factors.delete_all(ALICE)
-    assert not await factors.delete_all(ALICE)
+async def test_the_number_of_passkeys_is_capped_also_in_a_race_and_leaves_room_for_codes(
+    factors: FactorRepository,
+) -> None:
+    fields = [f"passkey:{n}" for n in range(PASSKEYS_CAP + 2)]
+    results = await asyncio.gather(*(factors.replace(ALICE, field, None, b"x") for field in fields))
+    assert sorted(results) == [-1] * 2 + [1] * PASSKEYS_CAP
+    for field in (TOTP_FIELD, CODES_FIELD):
+        assert await factors.replace(ALICE, field, None, b"x") == 1
+    assert await factors.replace(ALICE, fields[results.index(1)], b"x", b"y") == 1
+    assert await factors.replace(ALICE, fields[results.index(-1)], None, b"x") == -1
+    await factors.delete_all(ALICE)
+    assert (await factors.find(ALICE)).encoded == {}
 
 
 async def test_a_challenge_is_taken_once(services: Services, factors: FactorRepository) -> None:

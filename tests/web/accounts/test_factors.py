@@ -244,6 +244,36 @@ async def test_a_code_confirms_as_well_as_the_password(alice, device, clock):
     assert (await alice.get("/accounts/passkeys/")).status_code == 200
 
 
+@pytest.mark.parametrize("kind", ["totp", "recovery code"])
+async def test_racing_confirmations_with_one_code_confirm_one_session(alice, device, clock, open_browser, site, kind):
+    browsers = [await open_browser(address=f"198.51.{number}.7") for number in range(10)]
+    for browser in browsers:
+        await browser.log_in("alice")
+        assert (await browser.post_json(FACTOR_PATH, code=device.next_code())).status_code == 200
+    clock.advance(STEP_UP_TTL_MS)
+    code = device.next_code() if kind == "totp" else device.recovery_codes[0]
+    answers = await asyncio.gather(*(browser.post_json("/accounts/confirm/", code=code) for browser in browsers))
+    assert sorted(answer.status_code for answer in answers) == [200] + [422] * 9
+    pages = await asyncio.gather(*(browser.get_json("/accounts/passkeys/") for browser in browsers))
+    assert sorted(page.status_code for page in pages) == [200] + [403] * 9
+
+
+async def test_after_its_factors_are_disabled_no_code_and_no_pending_log_in_is_accepted(
+    alice, device, clock, open_browser, site
+):
+    pending = await open_browser(address="192.0.2.1")
+    await pending.log_in("alice")
+    clock.advance(STEP_UP_TTL_MS)
+    await site[FactorService].disable(AccountId(1))
+    assert (await kinds(site))[0] == "factors_disabled"
+    for code in (device.next_code(), device.recovery_codes[0]):
+        assert (await pending.post_json(FACTOR_PATH, code=code)).status_code == 422
+        assert (await alice.post_json("/accounts/confirm/", code=code)).status_code == 422
+    assert (await alice.get_json("/accounts/passkeys/")).json()["error"] == "confirmation_needed"
+    assert not await pending.is_signed_in()
+    assert (await pending.log_in("alice")).status_code == 200, "the password is enough now"
+
+
 async def test_a_wrong_code_switches_nothing_on_and_shows_the_same_secret(alice, clock, site):
     page = await alice.get("/accounts/factors/totp/")
     secret = re.search(r'<code class="secret">([A-Z2-7 ]+)</code>', page.text)
@@ -393,7 +423,7 @@ async def test_codes_survive_a_change_of_the_secret_key_and_no_code_is_right_wit
         await check_next_code(site, device)
     code = device.recovery_codes[0]
     assert await site[FactorService].check_code(AccountId(1), code, Caller(None, "203.0.113.9"), None) != "totp"
-    assert await site[FactorService].disable(AccountId(1))
+    await site[FactorService].disable(AccountId(1))
 
 
 @pytest.mark.parametrize("code", ["١٢٣٤٥٦", "é" * 6, "12345", "1234567", "-", "²²²²²²"])

@@ -86,6 +86,30 @@ async def test_a_challenge_is_used_once_also_in_a_race(open_browser, site, passk
     assert sorted(answer.status_code for answer in answers) == [200] + [401] * 9
 
 
+@pytest.mark.parametrize("purpose", ["factor", "confirm"])
+async def test_a_second_step_and_a_step_up_use_their_challenge_once_in_a_race(visitor, passkey, site, purpose):
+    await visitor.log_in("alice")
+    if purpose == "confirm":
+        await visitor.post_json("/accounts/login/factor/", credential=passkey.get(await options_for(visitor, "factor")))
+    credential = passkey.get(await options_for(visitor, purpose))
+    path = {"factor": "/accounts/login/factor/", "confirm": "/accounts/confirm/"}[purpose]
+    answers = await asyncio.gather(*(visitor.post_json(path, credential=credential) for _ in range(10)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [401] * 9
+
+
+@pytest.mark.parametrize("purpose", ["login", "factor", "confirm"])
+async def test_a_passkey_that_was_disabled_after_the_challenge_is_refused(alice, visitor, passkey, site, purpose):
+    browser = alice if purpose == "confirm" else visitor
+    if purpose == "factor":
+        await browser.log_in("alice")
+    credential = passkey.get(await options_for(browser, purpose))
+    await site[FactorService].disable(AccountId(1))
+    paths = {"login": "passkey/", "factor": "factor/"}
+    path = f"/accounts/login/{paths[purpose]}" if purpose in paths else "/accounts/confirm/"
+    answer = await browser.post_json(path, credential=credential)
+    assert (answer.status_code, answer.json()["error"]) == (401, "passkey_refused")
+
+
 @pytest.mark.parametrize("fault", ["origin", "rp_id", "unverified", "old count", "other key", "other purpose", "type"])
 async def test_a_faulty_answer_is_refused(visitor, passkey, fault):
     assert (await log_in(visitor, passkey)).status_code == 200
