@@ -9,9 +9,10 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -27,8 +28,10 @@ UNQUOTED = "%/:=&?~+!$,;'@()*[]"
 MAX_REDIRECTS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 TIMEOUT_S = 10.0
-MAX_ANSWER_BYTES = 4_096
-"""The bytes that are read of the answer to a POST request."""
+MAX_HEAD_BYTES = 128 * 1024
+MAX_CHUNKS = 10_000
+PART_BYTES = 8 * 1024
+"""What is read at once. Parsing a part of many small chunks takes 50 ms, in which no other task runs."""
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 """Returns the addresses of a host for a port. Raises OSError if the host has none."""
@@ -60,9 +63,43 @@ class OutgoingResponse:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+_resolving_threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="resolve")
+"""A thread waits for a name server longer than TIMEOUT_S. The threads of the event loop have other work."""
+
+
 async def resolve_host(host: str, port: int) -> list[str]:
-    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    entries = await asyncio.get_running_loop().run_in_executor(_resolving_threads, look_up)
     return [str(address[0]) for *_, address in entries]
+
+
+class LimitedStream(httpcore.AsyncNetworkStream):
+    """Reads at most `unread_bytes` more, at first those of a response without a body."""
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self.unread_bytes = MAX_HEAD_BYTES
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        await asyncio.sleep(0)  # a TLS stream that has received enough does not let other tasks run
+        content = await self._stream.read(min(max_bytes, PART_BYTES), timeout)
+        self.unread_bytes -= len(content)
+        if self.unread_bytes < 0:
+            raise OutgoingRefused("more bytes than the content needs")
+        return content
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(self, *args: Any, **options: Any) -> httpcore.AsyncNetworkStream:
+        self._stream = await self._stream.start_tls(*args, **options)
+        return self
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
 
 
 class PublicNetwork(httpcore.AsyncNetworkBackend):
@@ -85,7 +122,7 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
         failure: httpcore.NetworkError | httpcore.TimeoutException = httpcore.ConnectError("no address")
         for address in addresses:
             try:
-                return await self._network.connect_tcp(address, port, *args, **options)
+                return LimitedStream(await self._network.connect_tcp(address, port, *args, **options))
             except (httpcore.NetworkError, httpcore.TimeoutException) as error:
                 failure = error
         raise failure
@@ -135,14 +172,16 @@ class OutgoingClient:
                     if response.status not in REDIRECTS or location is None:
                         if response.status == 200 and response.content_type not in accept:
                             raise OutgoingRefused(f"the content type {response.content_type!r}")
+                        if response.headers.get("content-encoding", "identity").lower() != "identity":
+                            raise OutgoingRefused("a compressed body")  # which was not accepted
                         return await _read_body(stream, response, max_bytes, is_cut=is_cut)
                 url = _join(url, location)
         raise OutgoingRefused("too many redirects")
 
     async def post(self, url: str, content: bytes, headers: Mapping[str, str]) -> OutgoingResponse:
-        """Send the content and return the response. Redirects are not followed. Raises as `get`."""
+        """Send the content and return the response without its body. Redirects are not followed. Raises as `get`."""
         async with _deadline(TIMEOUT_S), self._send("POST", self.check(url), headers, content) as stream:
-            return await _read_body(stream, _read_head(url, stream), MAX_ANSWER_BYTES, is_cut=True)
+            return _read_head(url, stream)
 
     async def read_certificate_end(self, url: str) -> int:
         """Return the Unix ms at which the certificate of an HTTPS server ends. No request is sent.
@@ -171,7 +210,7 @@ class OutgoingClient:
             raise OutgoingRefused("not a URL")
         try:
             parts = urlsplit(url)
-            host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
+            host, port = parts.hostname or "", PORTS.get(parts.scheme, 0) if parts.port is None else parts.port
             if not host.isascii():
                 host = idna.encode(host, uts46=True).decode()
         except (ValueError, UnicodeError) as error:
@@ -194,7 +233,7 @@ class OutgoingClient:
         try:
             async with pool, pool.stream(method, url, headers=sent, content=content) as response:
                 yield response
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, ssl.SSLError) as error:
             raise OutgoingFailed(f"{type(error).__name__}: {error}") from error
 
 
@@ -216,21 +255,20 @@ def _join(url: str, location: str) -> str:
 
 
 def _read_head(url: str, stream: httpcore.Response) -> OutgoingResponse:
-    """Return the response without its body. Raises OutgoingRefused for a compressed body, which was not accepted."""
     headers = {name.decode("ascii").lower(): value.decode("utf-8", "replace") for name, value in stream.headers}
-    if headers.get("content-encoding", "identity").lower() != "identity":
-        raise OutgoingRefused("a compressed body")
     return OutgoingResponse(url, stream.status, headers, b"")
 
 
 async def _read_body(
     stream: httpcore.Response, head: OutgoingResponse, max_bytes: int, *, is_cut: bool
 ) -> OutgoingResponse:
-    body = bytearray()
+    stream.extensions["network_stream"].unread_bytes += 2 * max_bytes
+    body, chunks = bytearray(), 0
     async for chunk in stream.aiter_stream():
         body += chunk
-        if len(body) > max_bytes:
+        chunks += 1
+        if len(body) > max_bytes or chunks > MAX_CHUNKS:
             if is_cut:
                 break
-            raise OutgoingRefused(f"more than {max_bytes} bytes")
+            raise OutgoingRefused(f"more than {max_bytes} bytes or {MAX_CHUNKS} chunks")
     return OutgoingResponse(head.url, head.status, head.headers, bytes(body[:max_bytes]))

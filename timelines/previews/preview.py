@@ -1,5 +1,6 @@
 """The preview of a link: which link of a post has one, and what is read from the page of the link."""
 
+import codecs
 import hashlib
 import html
 import re
@@ -23,6 +24,8 @@ _TAG = re.compile(r"""<meta\b(?:[^<>"']|"[^"]{0,2000}"|'[^']{0,2000}'){0,200}+>"
 """A whole tag. Each tag is parsed alone, so that no page makes the parser slow."""
 _TITLE = re.compile(r"<title\b[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+_NO_CHARSETS = frozenset({"idna", "punycode", "undefined"})
+"""Codecs of Python for other texts than pages. They raise other errors, or take quadratic time."""
 _ISOLATES = dict.fromkeys(range(0x2066, 0x206A))  # directions of text, which apps may show unisolated
 NAMES: Final = {
     "title": ("og:title", "twitter:title"),
@@ -102,7 +105,8 @@ def _decode(body: bytes, content_type: str) -> str:
     """Return the text in the character set of the header or of the page, if Python knows it, else in UTF-8."""
     for declared in filter(None, map(_CHARSET.search, (content_type.encode(), body[:4096]))):
         with suppress(LookupError):
-            return body.decode(declared[1].decode(), "replace")
+            if (name := codecs.lookup(declared[1].decode()).name) not in _NO_CHARSETS:
+                return body.decode(name, "replace")
     return body.decode(errors="replace")
 
 

@@ -14,6 +14,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
+from accounts.accounts.repository import AccountRepository
+from accounts.roles import has_right
 from accounts.sessions.service import SessionService
 from socialsite.encryption import unseal
 from socialsite.ids import TimeSource, ms_from_id
@@ -46,6 +48,7 @@ class PushSending:
     push: PushService
     notifications: NotificationService
     sessions: SessionService
+    accounts: AccountRepository
     follows: Follows
     outgoing: OutgoingClient
     clock: TimeSource
@@ -60,14 +63,15 @@ class PushSending:
         if await self.sessions.are_sessions_active([(job.account_id, job.session_id)]) == [False]:
             await self.push_subscriptions.remove(job.account_id, job.session_id)
             return ()
+        shows_text = await self.push_subscriptions.shows_text(job.account_id)
         if isinstance(job, PushText):
-            subject = f"{job.path}:{job.title}"
-            await self._send(job, subscription, build_text_message(job), subject, is_urgent=True)
+            if has_right(await self.accounts.find(job.account_id), "operations"):
+                message = build_text_message(subscription, job, shows_text=shows_text)
+                await self._send(job, subscription, message, f"{job.path}:{job.title}", is_urgent=True)
             return ()
         notification = await self.notifications.find(job.account_id, job.notification_id)
         if notification is None or notification.is_read or not await self._is_wanted(job, subscription, notification):
             return ()
-        shows_text = await self.push_subscriptions.shows_text(job.account_id)
         message = build_message(subscription, notification, shows_text=shows_text)
         subject = f"{notification.kind}:{notification.entry.shown.id if notification.entry else 0}"
         await self._send(job, subscription, message, subject, is_urgent=notification.kind in URGENT_KINDS)
@@ -120,11 +124,11 @@ class PushSending:
         return max(0, min(at_ms - self.clock.now_ms(), MAX_DELAY_MS))
 
 
-def build_text_message(job: PushText) -> bytes:
+def build_text_message(subscription: PushSubscription, job: PushText, *, shows_text: bool) -> bytes:
     """Return the message of a text for the site's own service worker."""
-    return msgspec.json.encode(
-        {"notification_id": job.path, "title": job.title, "body": job.body, "icon": "", "url": job.path}
-    )
+    with override(subscription.locale):
+        title, body = (job.title, job.body) if shows_text else (_("New notification"), "")
+    return msgspec.json.encode({"notification_id": job.path, "title": title, "body": body, "icon": "", "url": job.path})
 
 
 def build_message(subscription: PushSubscription, notification: VisibleNotification, *, shows_text: bool) -> bytes:

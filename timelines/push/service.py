@@ -32,7 +32,7 @@ class PushNotification(msgspec.Struct, frozen=True, tag="push"):
 
 
 class PushText(msgspec.Struct, frozen=True, tag="text"):
-    """Send a text to the device of a session, which opens `path`. The text is in the language of the device."""
+    """Send a text to the device of a session of staff, which opens `path`. It is in the language of the device."""
 
     account_id: AccountId
     session_id: str

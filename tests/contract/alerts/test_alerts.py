@@ -20,7 +20,6 @@ from socialsite.alerts.checks import HOUR_MS
 from socialsite.alerts.service import AlertService
 from socialsite.alerts.watch import AlertWatch
 from socialsite.clock import DAY_MS
-from socialsite.container import Services
 from socialsite.ids import AccountId, id_at
 from socialsite.outgoing.requests import OutgoingClient
 from socialsite.recipes.lock import fence_key
@@ -366,11 +365,19 @@ async def test_staff_chooses_push_or_nothing(operator: OperatorMail, tmp_path: P
         queue = services.push_queue
         await queue.create_group()
         (job,) = await queue.fetch("abad1dea", 10, 1)
+        titles = []
+        for shows_text in (False, True):
+            await services.repositories.push_subscriptions.set_shows_text(operator.sam.id, shows_text)
+            await services.push_sending.handle(job.payload)
+            message = device.decrypt(server.requests[-1])
+            titles.append(message["title"])
+            assert (message["body"] != "", message["url"]) == (shows_text, "/ops/alerts/")
+        assert titles == ["New notification", "The integrity check found problems"]
+        await _set_moderator(operator)
         await services.push_sending.handle(job.payload)
+        assert len(server.requests) == 2
+        await services.staff.set_role(operator.sam.id, "owner")
         await queue.finish(job)
-        message = device.decrypt(server.requests[-1])
-        assert message["title"] == "The integrity check found problems"
-        assert message["url"] == "/ops/alerts/"
         await operator.choose(alerts="none")
         await counts.replace({})
         assert await operator.check(2) == []
@@ -398,8 +405,7 @@ async def test_the_daily_summary_is_sent_once_to_staff_that_chose_it(operator: O
 
 async def test_people_without_the_right_are_not_told(operator: OperatorMail) -> None:
     services = operator.services
-    await services.staff.set_role((await _second_owner(services)), "owner")
-    await services.staff.set_role(operator.sam.id, "moderator")
+    await _set_moderator(operator)
     await DamageCounts(services.store).add({"x": 2})
     assert await operator.check(3) == []
 
@@ -408,9 +414,12 @@ async def _at_least(read: Callable[[], Awaitable[int]], number: int) -> bool:
     return await read() >= number
 
 
-async def _second_owner(services: Services) -> AccountId:
+async def _set_moderator(operator: OperatorMail) -> None:
+    """Give the operator the role of moderators, who have no right to operate. The site gets another owner."""
+    services = operator.services
     account = await services.accounts.sign_up(handle="pat", password=None, now_ms=services.clock.now_ms())
-    return AccountId(account.id)
+    await services.staff.set_role(AccountId(account.id), "owner")
+    await services.staff.set_role(operator.sam.id, "moderator")
 
 
 def _grant() -> TokenGrant:

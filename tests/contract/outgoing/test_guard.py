@@ -5,8 +5,12 @@ Requests of these tests reach loopback only: the connections of other addresses 
 
 import ast
 import asyncio
+import ssl
+import threading
+import time
 import zlib
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import httpcore
@@ -14,7 +18,8 @@ import pytest
 
 from socialsite.container import Services
 from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, resolve_host
-from tests.support.remote_server import RemoteServer, Write, redirect_to, remote_server, respond
+from tests.support.certificates import Certificates
+from tests.support.remote_server import Answer, RemoteServer, Write, redirect_to, remote_server, respond
 
 HTML = ("text/html",)
 PUBLIC_V4, PUBLIC_V6 = "93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
@@ -53,8 +58,9 @@ REFUSED_FORMS = (
     "jar:http://example.com!/", "ws://example.com/", "redis://example.com:6379/", "http:example.com", "http:///etc",
     # users, ports, and forms that parsers read differently
     "http://user@example.com/", "http://user:pw@example.com/", "http://example.com@127.0.0.1/", "http://@example.com/",
-    "http://example.com:6379/", "http://example.com:22/", "http://example.com:8080/", "http://example.com:65536/",
-    "http://example.com:-80/", "http://example.com:0x50/", "http://example.com\\@127.0.0.1/", "http://exa mple.com/",
+    "http://example.com:6379/", "http://example.com:22/", "http://example.com:8080/", "http://example.com:0/",
+    "http://example.com:65536/", "http://example.com:-80/", "http://example.com:0x50/", "http://exa mple.com/",
+    "http://example.com\\@127.0.0.1/",
     "http://127.0.0.1\t/", "http://example.com\r\nHost: x/", "http://example.com\x00.evil/", "http://[::1/", "http://]/",
     "http://example.com#@127.0.0.1:6379/", "http://.example.com/", "http://example..com/", "http://-a.example.com/",
     "http://" + "a" * 64 + ".com/", "http://" + "a." * 127 + "com/", "http://example.com/" + "a" * 2048, "", "http://",
@@ -221,6 +227,83 @@ async def test_a_slow_or_endless_response_ends_at_the_deadline(site: RemoteServe
     for path in ("/drip", "/informs", "/nothing"):
         with pytest.raises(OutgoingFailed, match="within"):
             await fetch(client, site.origin + path, max_bytes=100_000, timeout_s=0.4)
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def endlessly(beginning: bytes, part: bytes) -> Answer:
+    async def answer(write: Write) -> None:
+        await write(beginning)
+        while True:
+            await write(part)
+
+    return answer
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        endlessly(CHUNKED, b"1\r\na\r\n" * 20_000),
+        endlessly(CHUNKED, b"1;" + b"a" * 60_000 + b"\r\na\r\n"),
+        endlessly(b"", b"HTTP/1.1 102 \r\n\r\n" * 5_000),
+    ],
+    ids=["small chunks", "extensions of chunks", "informational responses"],
+)
+async def test_what_is_no_content_is_limited_too(
+    site: RemoteServer, client: OutgoingClient, answer: Answer, is_cut: bool
+) -> None:
+    """Each would keep the event loop busy until the deadline, with less content than `max_bytes`."""
+    site.answers["/"] = answer
+    began = time.process_time()
+    with suppress(OutgoingRefused):
+        response = await client.get(f"{site.origin}/", accept=HTML, max_bytes=4_000_000, is_cut=is_cut, timeout_s=30)
+        assert is_cut
+        assert len(response.body) < 100_000
+    assert time.process_time() - began < 5
+
+
+async def test_a_chunked_body_may_have_many_chunks(site: RemoteServer, client: OutgoingClient) -> None:
+    site.answers["/"] = CHUNKED + (b"64\r\n" + b"a" * 100 + b"\r\n") * 5_000 + b"0\r\n\r\n"
+    assert len(await fetch(client, f"{site.origin}/", max_bytes=500_000)) == 500_000
+
+
+async def test_a_broken_tls_record_after_the_handshake_fails(tmp_path: Path) -> None:
+    Certificates(tmp_path)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        secured, is_open = tls.wrap_bio(received, sent, server_side=True), False
+        while not is_open:
+            with suppress(ssl.SSLWantReadError):
+                secured.do_handshake()
+                is_open = True
+            writer.write(sent.read())
+            if not is_open:
+                received.write(await reader.read(65_536))
+        writer.write(respond("not encrypted"))
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        trust = ssl.create_default_context(cafile=str(tmp_path / "ca.crt"))
+        client = OutgoingClient(exempt={("127.0.0.1", port)}, ssl_context=trust)
+        with pytest.raises(OutgoingFailed, match="SSL"):
+            await fetch(client, f"https://127.0.0.1:{port}/")
+
+
+async def test_names_that_are_resolved_slowly_need_no_thread_of_other_work() -> None:
+    end, loop = threading.Event(), asyncio.get_running_loop()
+    waiting = [loop.run_in_executor(None, end.wait) for _ in range(100)]  # more than the loop has threads
+    try:
+        async with asyncio.timeout(5):
+            assert await resolve_host("127.0.0.1", 80) == ["127.0.0.1"]
+    finally:
+        end.set()
+        await asyncio.gather(*waiting)
 
 
 async def test_endless_headers_and_broken_responses_fail(site: RemoteServer, client: OutgoingClient) -> None:

@@ -338,6 +338,10 @@ def test_the_first_link_to_another_site_is_chosen(settings: object) -> None:
         ("<meta charset=latin-1><title>caf\u00e9</title>", "latin-1", "café", ""),
         ("<title>" + "x" * 500 + "</title>", "", "x" * 150 + "…", ""),
         ("<title>a</title><script>&lt;</script>", "no-such-charset", "a", ""),
+        ("<title>caf\u00e9</title>", "idna", "café", ""),
+        ("<title>caf\u00e9</title>", "Punycode", "café", ""),
+        ("<title>caf\u00e9</title>", "undefined", "café", ""),
+        ("<title>a</title>", "base64", "a", ""),
         ("<title>&lt;script&gt;alert(1)&lt;/script&gt;</title>", "", "<script>alert(1)</script>", ""),
         ("<title>\u202eabc\u2066</title>", "", "abc", ""),
     ],
@@ -348,14 +352,28 @@ def test_titles_and_descriptions_are_read_and_cleaned(page: str, charset: str, t
     assert (preview.title, preview.description) == (title, description)
 
 
+@pytest.mark.parametrize("charset", ["", "punycode"])
 @pytest.mark.parametrize(
     "part",
-    ["<meta ", '<meta "', "<meta '", "<title>", "<!--", "<meta a='", '<meta content="a" ', "<", '"', "<title ", "&#"],
+    [
+        "<meta ",
+        '<meta "',
+        "<meta '",
+        "<title>",
+        "<!--",
+        "<meta a='",
+        '<meta content="a" ',
+        "<",
+        '"',
+        "<title ",
+        "&#",
+        "a",
+    ],
 )
-def test_no_page_makes_the_parser_slow(part: str) -> None:
+def test_no_page_makes_the_parser_slow(part: str, charset: str) -> None:
     body = (part * (512 * 1024 // len(part))).encode()
     began = time.process_time()
-    parse_page("https://a.example/", body, "", 1)
+    parse_page("https://a.example/", body, f"text/html; charset={charset}", 1)
     assert time.process_time() - began < 3
 
 

@@ -137,6 +137,34 @@ async def test_nothing_is_sent_about_what_the_reader_may_not_see_when_it_is_sent
     assert await scene.deliver() == []
     await bob.publishes("@alice seen")
     assert len(await scene.deliver()) == 1
+    await bob.publishes("@alice suspended")
+    await scene.world.deliver_all()
+    await scene.services.accounts.suspend(account_id=bob.id)
+    assert await scene.deliver() == []
+
+
+async def test_a_suspended_reader_receives_nothing(scene: PushScene, three: ThreePeople) -> None:
+    alice, bob, _ = three
+    await scene.subscribe(alice)
+    await bob.publishes("@alice hello")
+    await scene.world.deliver_all()
+    await scene.services.accounts.suspend(account_id=alice.id)
+    assert await scene.deliver() == []
+    assert await scene.services.repositories.push_subscriptions.find_all(alice.id) == {}
+
+
+@pytest.mark.parametrize("is_standard", [True, False])
+async def test_the_longest_message_is_one_record(scene: PushScene, three: ThreePeople, is_standard: bool) -> None:
+    alice, bob, _ = three
+    name = ("\U0001f469" + "\u200d\U0001f469" * 4) * 50  # the longest that is accepted
+    await scene.services.accounts.edit_profile(account_id=bob.id, display_name=name)
+    await scene.subscribe(alice, is_standard=is_standard, sealed_token=seal("t" * 64, SEALED_FOR))
+    await scene.services.repositories.push_subscriptions.set_shows_text(alice.id, True)
+    await bob.publishes('@alice "' + "\U0001f469" * 400)
+    (message,) = await scene.deliver()
+    assert name in message["title"]
+    (request,) = scene.server.requests
+    assert len(request.body) <= 4096  # RFC 8030, 7.2
 
 
 async def test_the_kinds_and_the_policy_of_a_device_decide(scene: PushScene, three: ThreePeople) -> None:
@@ -181,6 +209,17 @@ async def test_a_device_that_is_gone_is_removed(scene: PushScene, three: ThreePe
     await bob.publishes("@alice hello")
     await scene.deliver()
     assert await scene.services.push.find(alice.id, session_id) is None
+
+
+async def test_an_answer_of_a_push_service_is_not_read(scene: PushScene, three: ThreePeople) -> None:
+    alice, bob, _ = three
+    scene.server.answers["/device"] = respond(
+        b"\x1f\x8b no gzip", "text/plain", "Content-Encoding: gzip", status="201 Created"
+    )
+    session_id = await scene.subscribe(alice)
+    await bob.publishes("@alice hello")
+    assert len(await scene.deliver()) == 1
+    assert await scene.services.push.find(alice.id, session_id) is not None
 
 
 async def test_a_busy_push_service_is_tried_again_after_the_time_that_it_demands(
