@@ -1,9 +1,12 @@
-"""docs/reference/interface.md has every address of the site, and no other address."""
+"""docs/reference/interface.md has every address of the site and every message of the socket, and no others."""
 
 import re
 from pathlib import Path
 
+from socialsite.web.daphne.graceful_shutdown import CLOSE_CODE_SERVICE_RESTART
+from socialsite.web.socket_writer import CLOSE_CODE_TOO_SLOW
 from tests.support.routes import routes
+from timelines.live import socket_messages
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "interface.md").read_text()
 ELSEWHERE = ("/ops/", "/oauth/", "/nodeinfo/", "/.well-known/oauth", "/.well-known/nodeinfo")
@@ -34,6 +37,18 @@ def bare(address: str) -> str:
 def answering(method: str) -> set[str]:
     own = (each for each in routes() if not each.pattern.startswith(ELSEWHERE))
     return {bare(each.pattern) for each in own if method in each.methods}
+
+
+def test_the_messages_and_close_codes_of_the_socket_are_those_of_the_code() -> None:
+    section = PAGE.partition("## Websocket\n")[2].partition("\n## ")[0]
+    source = Path(socket_messages.__file__).read_text()
+    sent = set(re.findall(r'_encode_frame\("(\w+)"', source)) | set(re.findall(r'tag="(\w+)"', source))
+    assert set(re.findall(r'"type": "(\w+)"', section)) | {"unsubscribe"} == sent
+    codes = set(re.findall(r"_CLOSE_CODE = (\d+)", source)) | {
+        str(CLOSE_CODE_TOO_SLOW),
+        str(CLOSE_CODE_SERVICE_RESTART),
+    }
+    assert set(re.findall(r"\b(?:44\d\d|4500|1012)\b", section)) == codes
 
 
 def test_the_table_of_pages_equals_the_urlconf() -> None:
