@@ -19,7 +19,7 @@ class ServiceConfig:
     home_cap: int = 1000
     home_ttl_ms: int = 30 * DAY_MS
     read_ahead: int = 25
-    profile_cap: int = 20_000
+    profile_cap: int = 200_000
     public_cap: int = 1000
     list_cap: int = 1000
     list_members_cap: int = 1000

@@ -278,7 +278,7 @@ class TransfersCapReached(Conflict):
     message = _("You have as many exports and imports as this site allows. Try again in a few days.")
 
 
-class ImportUnderWay(Conflict):
+class TransferUnderWay(Conflict):
     code = "import_under_way"
     message = _("Another import is under way. Wait until it is finished.")
 

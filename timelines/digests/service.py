@@ -32,6 +32,8 @@ KIND_LABELS: Mapping[str, str | Promise] = {
     "poll": _("Ended polls"),
     "draft": _("Scheduled posts that were not published"),
     "report_closed": _("Outcomes of your reports"),
+    "archive": _("Your archive is ready"),
+    "import": _("Your import is finished"),
 }
 
 

@@ -8,8 +8,17 @@ from struct import Struct
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store, load_script
 from timelines import keys
-from timelines.exporting.transfer import TRANSFERS_CAP, Transfer, decode_transfer, encode_transfer
+from timelines.errors import TransfersCapReached, TransferUnderWay
+from timelines.exporting.transfer import (
+    ACTIVE_STATES,
+    STALLED_MS,
+    TRANSFERS_CAP,
+    Transfer,
+    decode_transfer,
+    encode_transfer,
+)
 
+START_TRANSFER = load_script("start_transfer.lua", __package__)
 SAVE_TRANSFER = load_script("save_draft.lua", "timelines.drafts")
 REPLACE_TRANSFER = load_script("replace_draft.lua", "timelines.drafts")
 ENTRY, ID_BYTES = Struct("16s7s"), 7  # digest of a source, id of its post
@@ -35,21 +44,29 @@ class Transfers:
         value = await self._timelines.execute("HGET", keys.transfers(account_id), transfer_id)
         return None if value is None else decode_transfer(value)
 
-    async def save(self, account_id: AccountId, transfer: Transfer, *, is_new: bool = False) -> bool:
-        """Store a transfer. Return False if it was deleted meanwhile, or if a new one would be one too many."""
+    async def start(self, account_id: AccountId, transfer: Transfer) -> None:
+        """Store a new transfer. Raises TransferUnderWay if another one of its kind is running, TransfersCapReached."""
+        lost_ms = transfer.changed_ms - STALLED_MS
+        args = [transfer.id, encode_transfer(transfer), transfer.kind, TRANSFERS_CAP, lost_ms, *ACTIVE_STATES]
+        result = await self._timelines.write_script(START_TRANSFER, [keys.transfers(account_id)], args)
+        if result != 1:
+            raise TransfersCapReached if result else TransferUnderWay
+
+    async def save(self, account_id: AccountId, transfer: Transfer) -> bool:
+        """Store a transfer. Return False if it was deleted meanwhile."""
         key = keys.transfers(account_id)
-        args = [transfer.id, encode_transfer(transfer), TRANSFERS_CAP, "new" if is_new else ""]
-        return bool(await self._timelines.write_script(SAVE_TRANSFER, [key], args) > 0)
+        args = [transfer.id, encode_transfer(transfer), TRANSFERS_CAP, ""]
+        return bool(await self._timelines.write_script(SAVE_TRANSFER, [key], args))
 
     async def delete(self, account_id: AccountId, transfer_id: int) -> None:
         """Delete a transfer, and the record of the posts that it imported."""
         key, imported = keys.transfers(account_id), keys.imported_posts(account_id, transfer_id)
         await self._timelines.write(key, ("UNLINK", imported), ("HDEL", key, transfer_id))
 
-    async def replace(self, account_id: AccountId, transfer: Transfer, changed: Transfer) -> bool:
-        """Replace a transfer. Return False if it was changed meanwhile."""
+    async def replace(self, account_id: AccountId, transfer: Transfer, changed: Transfer | None) -> bool:
+        """Replace a transfer, or delete it. Return False if it was changed meanwhile."""
         key = keys.transfers(account_id)
-        args = [transfer.id, encode_transfer(transfer), encode_transfer(changed)]
+        args = [transfer.id, encode_transfer(transfer), encode_transfer(changed) if changed else ""]
         return bool(await self._timelines.write_script(REPLACE_TRANSFER, [key], args))
 
     # Posts of an import

@@ -12,7 +12,7 @@ from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
-from timelines.errors import TransferNotFound, TransfersCapReached
+from timelines.errors import TransferNotFound, TransferUnderWay
 from timelines.exporting.archive import ArchiveSources, ArchiveWriter
 from timelines.exporting.repository import Transfers
 from timelines.exporting.transfer import (
@@ -69,18 +69,17 @@ class ExportService:
         file: "File[bytes] | None" = None, title: str = "",
         content: ImportContent = "posts",
     ) -> Transfer:  # fmt: skip
-        """Store a transfer, its file if it has one, and its job. Raises TransfersCapReached."""
+        """Store a transfer, its file if it has one, and its job. Raises TransferUnderWay, TransfersCapReached."""
         await self.media.require_shared_folder()
         now_ms = self.clock.now_ms()
         for old in await self.transfers.all(account_id):
-            if old.expires_ms <= now_ms or (kind == "export" and old.kind == "export"):
+            if old.expires_ms <= now_ms or (kind == old.kind == "export" and not old.is_running(now_ms)):
                 await self.delete(account_id, old)
         transfer = Transfer(
             self.ids.next_id(), kind, secrets.token_hex(16), "running", now_ms, now_ms + self.archive_keep_ms,
             base_url, language, title=title, content=content,
         )  # fmt: skip
-        if not await self.transfers.save(account_id, transfer, is_new=True):
-            raise TransfersCapReached
+        await self.transfers.start(account_id, transfer)
         if file is not None:
             await self.files.save(transfer.file_name(account_id), file)
         await self.add_job(account_id, transfer)
@@ -120,11 +119,11 @@ class ExportService:
         self, account_id: AccountId, base_url: str, language: str, caller: Caller | None = None
     ) -> Transfer:
         """Start an export, which replaces the last one, or return the export that is running. Raises RateLimited."""
-        for export in await self.all(account_id, "export"):
-            if export.is_active and not export.is_stalled(self.clock.now_ms()):
-                return export
-        async with self.limits.refundable_daily(caller, "exports", EXPORTS_PER_DAY):
-            return await self.start(account_id, "export", base_url, language)
+        try:
+            async with self.limits.refundable_daily(caller, "exports", EXPORTS_PER_DAY):
+                return await self.start(account_id, "export", base_url, language)
+        except TransferUnderWay:
+            return (await self.all(account_id, "export"))[0]
 
     async def run(self, account_id: AccountId, export: Transfer) -> None:
         """Write the archive of an account. A repetition writes it again. Raises StoreError, OSError."""

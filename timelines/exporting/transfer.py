@@ -14,7 +14,7 @@ from socialsite.store import Store
 TRANSFERS_CAP: Final = 20
 """The number of exports and imports of an account that are stored."""
 STALLED_MS = 3_600_000
-"""A transfer that made no progress for so long has lost its job, and may be replaced."""
+"""A transfer that made no progress for so long has lost its job, and may be replaced or continued."""
 JOB_TIMEOUT_S = 1_800.0
 QUEUE_NAME = "archives"
 FOLDER = "archives"
@@ -24,7 +24,7 @@ FILE_NAME = re.compile(r"([1-9][0-9]{0,15})-([1-9][0-9]{0,15})-([0-9a-f]{32})")
 TransferKind = Literal["export", "import"]
 TransferState = Literal["running", "ready", "importing", "done", "undoing", "undone", "failed"]
 """An export is running, then ready. An import is running while its preview is made, and ready when it is shown."""
-
+ACTIVE_STATES: Final[tuple[TransferState, ...]] = ("running", "importing", "undoing")
 
 ImportContent = Literal["posts", "following", "muted", "blocked", "lists"]
 
@@ -63,11 +63,12 @@ class Transfer(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def is_active(self) -> bool:
-        """Return whether a job works at the transfer."""
-        return self.state in ("running", "importing", "undoing")
+        """Return whether a job has to work at the transfer."""
+        return self.state in ACTIVE_STATES
 
-    def is_stalled(self, now_ms: int) -> bool:
-        return self.is_active and self.changed_ms < now_ms - STALLED_MS
+    def is_running(self, now_ms: int) -> bool:
+        """Return whether the transfer is active and has not lost its job."""
+        return self.is_active and self.changed_ms >= now_ms - STALLED_MS
 
 
 encode_transfer = msgspec.msgpack.Encoder().encode

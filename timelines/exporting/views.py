@@ -67,6 +67,6 @@ def _context(request: SiteRequest, export: Transfer | None) -> dict[str, object]
     return {
         "export": export,
         "percent": percent_of(export) if export else None,
-        "is_stalled": export is not None and export.is_stalled(request.services.clock.now_ms()),
+        "is_running": export is not None and export.is_running(request.services.clock.now_ms()),
         "keep_days": settings.ARCHIVE_KEEP_DAYS,
     }

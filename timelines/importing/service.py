@@ -19,7 +19,7 @@ from accounts.mail.service import MailService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller
 from socialsite.tasks import run_together
-from timelines.errors import ImportInvalid, ImportUnderWay, PostNotFound, TransferNotFound
+from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
 from timelines.exporting.transfer import ImportContent, Transfer, TransferJob, TransferState, decode_job, encode_job
@@ -33,6 +33,7 @@ from timelines.importing.reactions import ReactionsImport
 from timelines.importing.repository import ImportedPosts
 from timelines.importing.rows import RowRules
 from timelines.media.storage import MediaFiles
+from timelines.notifications.service import NotificationService
 from timelines.publishing.service import PublishingService
 from timelines.text.linkify import has_links
 
@@ -63,6 +64,7 @@ class ImportService:
     publishing: PublishingService
     accounts: AccountService
     mail: MailService
+    notifications: NotificationService
     files: MediaFiles
     limits: ActionLimits
     clock: TimeSource
@@ -78,19 +80,14 @@ class ImportService:
     ) -> Transfer:  # fmt: skip
         """Store a file, and start its preview.
 
-        Raises ImportInvalid, ImportUnderWay, TransfersCapReached, RateLimited.
+        Raises ImportInvalid, TransferUnderWay, TransfersCapReached, RateLimited.
         """
         if content != "posts" and (file.size or 0) > CSV_MAX_BYTES:
             raise ImportInvalid
-        if any(each.is_active and not each.is_stalled(self.clock.now_ms()) for each in await self.all(account_id)):
-            raise ImportUnderWay
         async with self.limits.refundable_daily(caller, "imports", IMPORTS_PER_DAY):
             return await self.exports.start(
                 account_id, "import", base_url, language, file, (file.name or "")[:100], content
             )
-
-    async def all(self, account_id: AccountId) -> list[Transfer]:
-        return await self.exports.all(account_id, "import")
 
     async def confirm(self, account_id: AccountId, transfer_id: int) -> Transfer:
         """Start the import whose preview was shown. Raises TransferNotFound."""
@@ -101,27 +98,28 @@ class ImportService:
         return await self._change(account_id, transfer_id, "done", "undoing")
 
     async def discard(self, account_id: AccountId, transfer_id: int) -> None:
-        """Delete the file of an import that has not begun. Raises TransferNotFound."""
+        """Delete an import that has not begun, and its file. Raises TransferNotFound."""
         transfer = await self.exports.find(account_id, transfer_id, "import")
-        if transfer.state not in ("ready", "failed"):
+        has_begun = transfer.state not in ("running", "ready", "failed") or transfer.is_running(self.clock.now_ms())
+        if has_begun or not await self.transfers.replace(account_id, transfer, None):
             raise TransferNotFound
         await self.exports.delete(account_id, transfer)
 
     async def _change(
         self, account_id: AccountId, transfer_id: int, former: TransferState, state: TransferState
     ) -> Transfer:
-        """Change the state and add the job. A repetition adds the job again, in case a process died in between."""
-        transfer = await self.exports.find(account_id, transfer_id, "import")
+        """Change the state and add the job, also if the job was lost. A repetition changes nothing."""
+        transfer, now_ms = await self.exports.find(account_id, transfer_id, "import"), self.clock.now_ms()
+        if transfer.state == state and transfer.is_running(now_ms):
+            return transfer
         if transfer.state not in (former, state):
             raise TransferNotFound
-        changed = structs.replace(
-            transfer, state=state, done=0, changed_ms=self.clock.now_ms(),
-            expires_ms=self.clock.now_ms() + self.archive_keep_ms,
-        )  # fmt: skip
-        if transfer.state == former and not await self.transfers.replace(account_id, transfer, changed):
-            raise TransferNotFound
-        await self.exports.add_job(account_id, changed)
-        return changed
+        expires_ms = now_ms + self.archive_keep_ms
+        changed = structs.replace(transfer, state=state, done=0, changed_ms=now_ms, expires_ms=expires_ms)
+        if await self.transfers.replace(account_id, transfer, changed):
+            await self.exports.add_job(account_id, changed)
+            return changed
+        return await self.exports.find(account_id, transfer_id, "import")  # changed meanwhile in another tab
 
     # Jobs
 
@@ -129,14 +127,25 @@ class ImportService:
         """Continue one transfer. Return the job that continues it further. Raises PermanentFailure."""
         job = decode_job(payload)
         transfer = await self.transfers.find(job.account_id, job.transfer_id)
-        if transfer is None or not transfer.is_active:  # deleted, or finished by an earlier try
-            return ()
-        if transfer.kind == "export":
-            await self.exports.run(job.account_id, transfer)
-            await self.mail.notify_if_available(job.account_id, "archive_ready", path="/accounts/archive/")
-            return ()
-        following = await (self._undo if transfer.state == "undoing" else self._read)(job, transfer)
-        return () if following is None else (encode_job(following),)
+        if transfer is not None and transfer.is_active:
+            if transfer.kind == "export":
+                await self.exports.run(job.account_id, transfer)
+            elif following := await (self._undo if transfer.state == "undoing" else self._read)(job, transfer):
+                return (encode_job(following),)
+            transfer = await self.transfers.find(job.account_id, job.transfer_id)
+        if transfer is not None:
+            await self._notify(job.account_id, transfer)
+        return ()
+
+    async def _notify(self, account_id: AccountId, transfer: Transfer) -> None:
+        """Tell the account that its archive is ready or its import finished: once, also if the job is repeated."""
+        mail_id = f"{transfer.changed_ms:014d}-{transfer.id}"
+        if (transfer.kind, transfer.state) == ("export", "ready"):
+            await self.notifications.transfer_finished(account_id, "archive", transfer.id)
+            await self.mail.notify(account_id, "archive_ready", mail_id=mail_id)
+        elif (transfer.kind, transfer.state) == ("import", "done"):
+            await self.notifications.transfer_finished(account_id, "import", transfer.id)
+            await self.mail.notify(account_id, "import_done", mail_id=mail_id)
 
     async def _read(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:
         """Read the file for the preview or the import, for the time of a slice."""
@@ -172,7 +181,8 @@ class ImportService:
         opened: IO[bytes] = file.file if isinstance(file, File) and file.file is not None else file
 
         async def record(posts: list[ImportedPost]) -> None:
-            expires_ms = self.clock.now_ms() + self.archive_keep_ms
+            # longer than the import can be undone, because an undoing may begin in the last minute
+            expires_ms = self.clock.now_ms() + 2 * self.archive_keep_ms
             await self.transfers.add_imported(job.account_id, transfer.id, posts, expires_ms)
 
         if transfer.content != "posts":
@@ -222,8 +232,6 @@ class ImportService:
         await self.transfers.save(job.account_id, changed)
         if state != "ready":
             await self.files.delete([transfer.file_name(job.account_id)])
-        if state == "done":
-            await self.mail.notify_if_available(job.account_id, "import_done", path="/accounts/import/")
         log.info("import_read", account=job.account_id, state=state, error=error, **counts)
 
     async def _undo(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:

@@ -16,8 +16,9 @@ from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id
 from socialsite.web.responses import done, respond
 from socialsite.web.uploads import accepts_files, get_files
-from timelines.errors import ImportInvalid, ImportUnderWay, TransfersCapReached
-from timelines.exporting.transfer import ImportContent, Transfer
+from timelines.errors import ImportInvalid, TransfersCapReached, TransferUnderWay
+from timelines.exporting.service import ExportService
+from timelines.exporting.transfer import ImportContent, Transfer, TransferState
 from timelines.exporting.views import percent_of, transfer_json
 from timelines.importing.service import WITH_UNDO, ImportService
 from timelines.pages.presenters import Json
@@ -54,6 +55,8 @@ ERROR_LABELS: Mapping[str, Promise] = {
     "unknown_format": _("This is not an archive that this site can read."),
 }
 OTHER_ERROR = _("This file cannot be read. It may be damaged.")
+FORMER_STATES: Mapping[TransferState, TransferState] = {"running": "failed", "importing": "ready", "undoing": "done"}
+"""The states as which imports that have lost their job are shown, so that people can discard or repeat them."""
 
 
 async def check_upload(request: SiteRequest) -> None:
@@ -62,7 +65,7 @@ async def check_upload(request: SiteRequest) -> None:
 
 
 async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
-    imports = await request.services[ImportService].all(require_viewer_id(request))
+    imports = await request.services[ExportService].all(require_viewer_id(request), "import")
     return respond(
         request,
         "accounts/import.html",
@@ -73,7 +76,7 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
 
 
 @accepts_files(settings.IMPORT_MAX_BYTES, check_upload, deadline_s=UPLOAD_DEADLINE_S)
-@shows_errors(index, ImportInvalid, ImportUnderWay, TransfersCapReached)
+@shows_errors(index, ImportInvalid, TransferUnderWay, TransfersCapReached)
 async def upload(request: SiteRequest) -> HttpResponseBase:
     """Store a file, and start its preview."""
     me, service = require_viewer_id(request), request.services[ImportService]
@@ -112,16 +115,18 @@ def _context(request: SiteRequest, imports: list[Transfer], error: ApiError | No
         "contents": CONTENT_LABELS.items(),
         "content": get_form_data(request).get("content", ""),
         "error": error.message if error else "",
-        "is_active": any(each.is_active and not each.is_stalled(now_ms) for each in imports),
+        "is_running": any(each.is_running(now_ms) for each in imports),
         "imports": [
             {
                 "transfer": each,
+                "is_running": each.is_running(now_ms),
+                "state": each.state if each.is_running(now_ms) else FORMER_STATES.get(each.state, each.state),
                 "label": CONTENT_LABELS[each.content],
                 "percent": percent_of(each),
                 "can_undo": any(each.counts.get(kind) for kind in WITH_UNDO),
                 "refused": sum(each.refused.values()),
                 "reasons": _count_reasons(each.refused),
-                "error": ERROR_LABELS.get(each.error, OTHER_ERROR) if each.error else "",
+                "error": ERROR_LABELS.get(each.error, OTHER_ERROR),
             }
             for each in imports
         ],

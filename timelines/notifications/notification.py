@@ -11,16 +11,19 @@ from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 
 NotificationKind = Literal[
-    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote", "report_closed"
-]
+    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote", "report_closed",
+    "archive", "import",
+]  # fmt: skip
 NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = (
     "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote",
-    "report_closed",
+    "report_closed", "archive", "import",
 )  # fmt: skip
 MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply", "quote"})
 """The kinds listed under the Mentions tab."""
-OWN_KINDS: Final = frozenset[NotificationKind]({"draft", "report_closed"})
-"""Kinds about the reader's own posts and reports, which no other account causes."""
+KINDS_WITHOUT_POST: Final = frozenset[NotificationKind]({"report_closed", "archive", "import"})
+"""Kinds whose `post_id` is the id of something else."""
+OWN_KINDS: Final = KINDS_WITHOUT_POST | {"draft"}
+"""Kinds about what the reader did, which no other account causes."""
 RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request", "draft"})
 """Kinds whose cause can be undone and repeated. The other kinds are about a post, which is published once."""
 
@@ -34,7 +37,7 @@ TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
     "poll": "poll",
     "quote": "quote",
 }
-"""The names of the kinds in the API. Only pages show `draft` (a refused scheduled post) and `report_closed`."""
+"""The names of the kinds in the API. Only pages show OWN_KINDS."""
 
 NotificationPreference = Literal["all", "followed", "none"]
 PREFERENCES: Final[tuple[NotificationPreference, ...]] = ("all", "followed", "none")
@@ -47,8 +50,8 @@ UNREAD_CAP: Final = 100
 class Notification(NamedTuple):
     """A stored notification. Its `id` contains the time, and is higher than earlier ids of the same account.
 
-    For a boost, `post_id` is the boosted post. Releases until 2026-11 stored the boost itself. For a closed report it
-    is the id of the report.
+    For a boost, `post_id` is the boosted post. Releases until 2026-11 stored the boost itself. For KINDS_WITHOUT_POST
+    it is the id of the report, export or import.
     """
 
     id: PostId

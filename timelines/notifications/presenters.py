@@ -28,7 +28,7 @@ MAX_EXCERPT_LENGTH = 140  # characters
 ICON_BY_KIND: Final[dict[NotificationKind, str]] = {
     "mention": "notifications", "reply": "reply", "boost": "boost", "like": "like", "follow": "follow",
     "request": "follow", "poll": "poll", "draft": "compose", "quote": "quote",
-    "report_closed": "check",
+    "report_closed": "check", "archive": "download", "import": "check",
 }  # fmt: skip
 
 SINGLE_ACTOR_TEXTS: Final = {
@@ -42,6 +42,8 @@ SINGLE_ACTOR_TEXTS: Final = {
     "draft": _("A scheduled post could not be published"),
     "quote": _("%(name)s quoted your post"),
     "report_closed": _("Your report was looked at"),
+    "archive": _("Your archive is ready"),
+    "import": _("Your import is finished"),
 }
 MULTIPLE_ACTOR_TEXTS: Final = {
     "reply": ngettext_lazy(

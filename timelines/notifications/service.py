@@ -7,7 +7,7 @@ again if that is undone.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED
@@ -133,6 +133,12 @@ class NotificationService:
     async def report_closed(self, reporter_id: AccountId, report_id: PostId) -> None:
         """Notify the reporter of a closed report. The call may be repeated."""
         await self._add({reporter_id: "report_closed"}, reporter_id, report_id, to_actor=True)
+
+    async def transfer_finished(
+        self, account_id: AccountId, kind: Literal["archive", "import"], transfer_id: int
+    ) -> None:
+        """Notify an account that its archive is ready or its import finished. The call may be repeated."""
+        await self._add({account_id: kind}, account_id, PostId(transfer_id), to_actor=True)
 
     async def _add(
         self,

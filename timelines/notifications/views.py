@@ -40,6 +40,8 @@ KIND_LABELS: Final = {
     "draft": gettext_lazy("Scheduled posts that could not be published"),
     "quote": gettext_lazy("Quotes of your posts"),
     "report_closed": gettext_lazy("Outcomes of your reports"),
+    "archive": gettext_lazy("Your archive is ready"),
+    "import": gettext_lazy("Your import is finished"),
 }
 
 

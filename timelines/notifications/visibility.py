@@ -10,7 +10,12 @@ from socialsite.store import Command, Read, Store
 from socialsite.tasks import run_together
 from timelines import keys
 from timelines.graph.repository import Follows
-from timelines.notifications.notification import MENTION_KINDS, Notification, VisibleNotification
+from timelines.notifications.notification import (
+    KINDS_WITHOUT_POST,
+    MENTION_KINDS,
+    Notification,
+    VisibleNotification,
+)
 from timelines.pages.page import HydratedPost, mark_addressed
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
@@ -65,7 +70,7 @@ class NotificationVisibility:
                 return None
             if entry is not None and each.kind in MENTION_KINDS:
                 entry = mark_addressed(entry)
-            if each.kind == "report_closed":
+            if each.kind in KINDS_WITHOUT_POST:
                 is_valid = True
             elif each.kind == "follow":
                 is_valid = each.account_id in followers
@@ -79,7 +84,7 @@ class NotificationVisibility:
         return [visible for each in notifications if (visible := show(each)) is not None]
 
     async def _hydrate(self, viewer_id: AccountId, notifications: Sequence[Notification]) -> dict[PostId, HydratedPost]:
-        of_posts = (each for each in notifications if each.kind != "report_closed")
+        of_posts = (each for each in notifications if each.kind not in KINDS_WITHOUT_POST)
         ids = list(dict.fromkeys(each.post_id for each in of_posts if each.post_id is not None))
         entries = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.NOTIFICATION))
         return {entry.post.id: entry for entry in entries}

@@ -1,21 +1,26 @@
 """A person imports an archive: preview, import, repetition, undoing, and the round trip of an export."""
 
+import asyncio
 import json
 import zipfile
 from io import BytesIO
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from accounts.domain import DELETED
+from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
+from socialsite.service_config import ServiceConfig
 from tests.contract.importing.test_import_archives import attachment, note
 from tests.contract.media.test_media import publish, upload
 from tests.support.corpora import corpus_path
 from tests.support.importing import read_profile_posts
-from tests.support.pictures import picture
+from tests.support.pictures import picture, uploaded
 from tests.support.reacting import PersonReactions
 from tests.support.transferring import (
+    BASE_URL,
     comparable,
     export_account,
     import_file,
@@ -24,9 +29,12 @@ from tests.support.transferring import (
     undo_import,
 )
 from tests.support.world import World
-from timelines.errors import ImportUnderWay, TransferNotFound
+from timelines import keys
+from timelines.errors import TransferNotFound, TransferUnderWay
+from timelines.exporting.transfer import STALLED_MS
 from timelines.graph.follow import Relationship
 from timelines.importing import account_lists
+from timelines.importing.service import IMPORT_ROWS_CAP
 from timelines.media.storage import MediaFiles
 from timelines.posts.post import FOLLOWERS, UNLISTED, Poll, PostDetails
 from timelines.reactions.repository import ReactionKind
@@ -102,11 +110,73 @@ async def test_only_one_import_runs_and_only_its_owner_confirms_it(services: Ser
     with pytest.raises(TransferNotFound):
         await services.imports.confirm(bob.id, preview.id)
     await services.imports.confirm(alice.id, preview.id)
-    with pytest.raises(ImportUnderWay):
+    with pytest.raises(TransferUnderWay):
         await start_import(services, alice.id, mastodon(note(1)))
-    await perform_transfers(services)
+    await services.imports.confirm(alice.id, preview.id)
+    assert await perform_transfers(services) == 1, "a second click adds no job"
     with pytest.raises(TransferNotFound):
         await services.imports.discard(alice.id, preview.id)
+
+
+async def test_of_uploads_and_requests_at_once_one_starts(services: Services, world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    files = [uploaded(mastodon(note(1))) for _ in range(5)]
+    uploads = (services.imports.upload(alice.id, file, "posts", BASE_URL, "en") for file in files)
+    results = await asyncio.gather(*uploads, return_exceptions=True)
+    assert sorted(type(each).__name__ for each in results) == ["Transfer", *["TransferUnderWay"] * 4]
+    exports = await asyncio.gather(*(services.exports.request(alice.id, BASE_URL, "en") for _ in range(5)))
+    assert len({each.id for each in exports}) == 1
+    await services.imports.upload(bob.id, uploaded(mastodon(note(1))), "posts", BASE_URL, "en")
+    assert await perform_transfers(services) == 3
+
+
+async def test_an_import_that_lost_its_job_is_continued_or_discarded(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    preview = await start_import(services, alice.id, mastodon(note(1)))
+    changed = structs.replace(preview, state="importing")  # the process died before it added the job
+    await services.repositories.transfers.save(alice.id, changed)
+    await services.imports.confirm(alice.id, preview.id)
+    assert await perform_transfers(services) == 0
+    services.imports.clock = services.exports.clock = FixedClock(services.clock.now_ms() + STALLED_MS + 1)
+    with pytest.raises(TransferNotFound):
+        await services.imports.discard(alice.id, preview.id)
+    await services.imports.confirm(alice.id, preview.id)
+    await perform_transfers(services)
+    done = await services.exports.find(alice.id, preview.id, "import")
+    assert (done.state, len(await read_profile_posts(services, "alice"))) == ("done", 1)
+    reading = structs.replace(done, state="running")
+    await services.repositories.transfers.save(alice.id, reading)
+    with pytest.raises(TransferNotFound):
+        await services.imports.discard(alice.id, done.id)
+    await services.repositories.transfers.save(alice.id, structs.replace(reading, changed_ms=0))
+    await services.imports.discard(alice.id, done.id)
+    assert await services.repositories.transfers.all(alice.id) == []
+
+
+async def test_the_end_of_a_transfer_is_told_once_on_the_site(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    await services.exports.request(alice.id, BASE_URL, "en")
+    (job,) = await services.archive_queue.fetch("abad1dea", 10, 1)
+    for _ in range(2):  # a process that dies before it finishes its job
+        await services.imports.handle(job.payload)
+    await services.archive_queue.finish(job, ())
+    await import_file(services, alice.id, mastodon(note(1)))
+    entries = (await services.notifications.page(alice.id)).entries
+    assert [(each.kind, each.author.id, each.entry) for each in entries] == [
+        ("import", alice.id, None),
+        ("archive", alice.id, None),
+    ]
+
+
+async def test_an_undoing_that_begins_in_the_last_minute_is_whole(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    done = await import_file(services, alice.id, mastodon(note(1)))
+    (left_ms,) = await services.store.gather([("PTTL", keys.imported_posts(alice.id, done.id))])
+    assert left_ms > services.config.archive_keep_ms + DAY_MS
+
+
+def test_the_profile_has_room_for_a_whole_import() -> None:
+    assert ServiceConfig().profile_cap >= IMPORT_ROWS_CAP
 
 
 async def test_an_export_imported_after_a_deletion_is_equal_but_for_ids(services: Services, world: World) -> None:
@@ -259,9 +329,6 @@ async def test_a_real_export_of_mastodon_is_imported_by_a_person(services: Servi
     done = await import_file(services, alice.id, corpus_path("archives/mastodon/mastodon-export-2023.zip").read_bytes())
     assert (done.state, done.counts["pictures"]) == ("done", 1)
     assert done.counts["posts"] == len(await read_profile_posts(services, "alice")) > 5
-
-
-# Bluesky
 
 
 # Lists of accounts

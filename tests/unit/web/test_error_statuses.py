@@ -97,7 +97,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.FiltersCapReached: (409, "filters_cap"),
     timelines.NotesCapReached: (409, "notes_cap"),
     accounts.DeletionPending: (401, "deletion_pending"),
-    timelines.ImportUnderWay: (409, "import_under_way"),
+    timelines.TransferUnderWay: (409, "import_under_way"),
     timelines.ImportInvalid: (422, "invalid"),
     timelines.TransferNotFound: (404, "not_found"),
     timelines.TransfersCapReached: (409, "transfers_cap"),

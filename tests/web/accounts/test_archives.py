@@ -5,6 +5,7 @@ from http import HTTPStatus
 from io import BytesIO
 
 import httpx
+from msgspec import structs
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -27,6 +28,9 @@ async def test_an_archive_is_made_shown_and_downloaded_with_the_password(alice: 
     await perform_transfers(site)
     page = (await alice.get(PAGE)).text
     assert "Your archive is ready" in page
+    notifications = (await alice.get("/notifications/")).text
+    assert "Your archive is ready" in notifications
+    assert 'href="/accounts/archive/"' in notifications
     archive = (await alice.get_json(PAGE)).json()["archive"]
     response = await alice.get(f"{PAGE}{archive['id']}/")
     assert response.status_code == HTTPStatus.OK
@@ -101,6 +105,9 @@ async def test_a_file_is_read_shown_imported_and_undone_on_its_page(alice: HttpB
     await alice.post(f"{IMPORT}{transfer['id']}/confirm/")
     await perform_transfers(site)
     assert "Undo this import" in (await alice.get(IMPORT)).text
+    notifications = (await alice.get("/notifications/")).text
+    assert "Your import is finished" in notifications
+    assert 'href="/accounts/import/"' in notifications
     assert len(await alice.post_ids("/@alice/")) == 3
     await alice.post(f"{IMPORT}{transfer['id']}/undo/")
     await perform_transfers(site)
@@ -117,5 +124,11 @@ async def test_a_refused_upload_shows_its_reason_beside_the_field(
     assert '<option value="following" selected>' in response.text
     assert (await upload_file(visitor, b"x" * 100_000)).status_code == HTTPStatus.SEE_OTHER
     await upload_file(alice, b"no archive")
+    (transfer,) = await site.repositories.transfers.all(AccountId(1))
+    await site.repositories.transfers.save(AccountId(1), structs.replace(transfer, changed_ms=0))
+    page = (await alice.get(IMPORT)).text
+    assert f"/accounts/import/{transfer.id}/discard/" in page, "its job is lost"
+    assert 'type="file"' in page
+    await site.repositories.transfers.save(AccountId(1), transfer)
     await perform_transfers(site)
     assert "This file cannot be read." in (await alice.get(IMPORT)).text

@@ -225,7 +225,7 @@ async def test_an_import_of_a_silenced_account_waits_for_another_confirmation(wo
     await services.accounts.restrict(alice.id, "silence", services.clock.now_ms() + HOUR_MS)
     await perform_transfers(services)
     assert await services.repositories.follows.following_ids(alice.id) == []
-    (waiting,) = await services.imports.all(alice.id)
+    (waiting,) = await services.exports.all(alice.id, "import")
     assert waiting.state == "ready"
     await services.accounts.restrict(alice.id, "silence", 0)
     await services.imports.confirm(alice.id, transfer.id)
