@@ -144,6 +144,11 @@ class SanctionNotFound(NotFound):
     message = _("This decision does not exist.")
 
 
+class AlreadySuspended(Conflict):
+    code = "already_suspended"
+    message = _("This account is suspended already.")
+
+
 class SanctionsCapReached(Conflict):
     """The account has as many sanctions as are stored, and each is in force or has an open appeal."""
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from accounts import keys
-from accounts.errors import AccountNotFound, SanctionNotFound, SanctionsCapReached
+from accounts.errors import AccountNotFound, AlreadySuspended, SanctionNotFound, SanctionsCapReached
 from accounts.sanctions.sanction import SANCTIONS_CAP, Sanction, SanctionId, decode_sanction, encode_sanction
 from socialsite.ids import AccountId
 from socialsite.store.commands import load_script
@@ -50,22 +50,32 @@ class SanctionRepository:
         self.appeals = ReferenceQueue(store, keys.appeals())
         """The sanctions with an open appeal."""
 
-    async def add(self, sanction: Sanction, *, is_news: bool) -> bool:
-        """Store a new sanction. Return False if its id is stored already. Raises AccountNotFound, SanctionsCapReached.
+    async def find_room(self, sanction: Sanction) -> tuple[int, list[SanctionId]] | None:
+        """Return how many sanctions remain beside a new one, and the ids of those that give way; None if it is stored.
 
-        Above the cap, the oldest notes are deleted, or else the oldest sanctions that have ended.
+        Above the cap, the oldest notes give way, or else the oldest sanctions that have ended.
+        Raises AlreadySuspended, SanctionsCapReached.
         """
-        rows = await self.list_all(sanction.account_id)
-        excess = len(rows) + 1 - self._cap
-        if excess > 0 and all(each.id != sanction.id for each in rows):
-            ended = [each for each in rows if each.has_ended(sanction.created_ms)]
-            ended.sort(key=lambda each: (each.kind != "note", each.id))
-            if len(ended) < excess:
-                raise SanctionsCapReached
-            await self._accounts.write_one(
-                "HDEL", keys.sanctions(sanction.account_id), *(each.id for each in ended[:excess])
-            )
-        return await self._store_value(sanction, b"", is_news=is_news)
+        rows, now_ms = await self.list_all(sanction.account_id), sanction.created_ms
+        if any(each.id == sanction.id for each in rows):
+            return None
+        if sanction.kind == "suspend" and any(each.kind == "suspend" and each.is_in_force(now_ms) for each in rows):
+            raise AlreadySuspended
+        excess = max(0, len(rows) + 1 - self._cap)
+        ended = [each for each in rows if each.has_ended(now_ms)]
+        if len(ended) < excess:
+            raise SanctionsCapReached
+        ended.sort(key=lambda each: (each.kind != "note", each.id))
+        return len(rows) - excess, [each.id for each in ended[:excess]]
+
+    async def add(self, sanction: Sanction, *, is_news: bool) -> None:
+        """Store a new sanction. A repetition changes nothing. Raises AccountNotFound and the errors of `find_room`."""
+        while (room := await self.find_room(sanction)) is not None:
+            count, ended_ids = room
+            if ended_ids:
+                await self._accounts.write_one("HDEL", keys.sanctions(sanction.account_id), *ended_ids)
+            if await self._store_value(sanction, b"", is_news=is_news, count=count):
+                return
 
     async def change(
         self, account_id: AccountId, id: SanctionId, edit: Callable[[Sanction], Sanction], *, is_news: bool = False
@@ -83,9 +93,10 @@ class SanctionRepository:
             if sanction == old or await self._store_value(sanction, former, is_news=is_news):
                 return sanction
 
-    async def _store_value(self, sanction: Sanction, former: bytes, *, is_news: bool) -> bool:
+    async def _store_value(self, sanction: Sanction, former: bytes, *, is_news: bool, count: int | None = None) -> bool:
         changed = [keys.account(sanction.account_id), keys.sanctions(sanction.account_id)]
-        args = (sanction.id, former, encode_sanction(sanction), int(is_news))
+        expected = "" if count is None else count
+        args = (sanction.id, former, encode_sanction(sanction), int(is_news), expected)
         reply = await self._accounts.write_script(STORE_SANCTION, changed, args)
         if reply < 0:
             raise AccountNotFound

@@ -102,8 +102,9 @@ class SanctionService:
         """Store a sanction and perform it. A repetition with the same `id`, kind and text only completes it.
 
         `until_ms` is the end of a silence, `warning` the content warning of the posts that are folded. Raises
-        AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended, FieldErrors, SanctionsCapReached, and
-        ReportClaimed or ReportClosed if another staff member works on one of the reports or has decided it.
+        AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended, AlreadySuspended if a suspension is in
+        force, FieldErrors, SanctionsCapReached, and ReportClaimed or ReportClosed if another staff member works on one
+        of the reports or has decided it.
         """
         account = await get_target(self._services, actor, account_id)
         now_ms = self._services.clock.now_ms()
@@ -120,6 +121,7 @@ class SanctionService:
             kind, new_id, account_id, AccountId(actor.account_id), text, now_ms, until_ms, tuple(report_ids), posts,
             tuple(rules), warning=warning,
         )  # fmt: skip
+        await self._sanctions.find_room(sanction)  # refused before it is in the audit log
         await self._services.reports.claim_all(sanction.actor_id, account_id, sanction.report_ids)
         await self._record(actor, kind, sanction)
         await self._sanctions.due.add(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)

@@ -60,9 +60,8 @@ def reads(person: HttpVisitor, profile: str) -> bool:
 
 def report(reporter: BrowserPage, post_id: str) -> None:
     reporter.go_to(f"/reports/new/?post={post_id}")
-    reporter.page.locator("main [name=category][value=spam]").check()
     with reporter.page.expect_navigation():
-        reporter.page.locator("main form button[type=submit]").last.click()
+        reporter.page.get_by_role("button", name="Spam").click()
 
 
 def open_decisions(own: BrowserPage) -> None:

@@ -1,14 +1,31 @@
 """A post is reported in three clicks: by the keyboard, on a phone, with and without a script."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.test_pictures import PHOTO, choose, post, wait_until_ready
 from tests.support.models import mostly_nightly
 
+WITH_AND_WITHOUT_SCRIPT = pytest.mark.parametrize(
+    "has_script", mostly_nightly([True, False], 1), ids=["script", "no script"]
+)
 
-@pytest.mark.parametrize("has_script", mostly_nightly([True, False], 1), ids=["script", "no script"])
+
+@WITH_AND_WITHOUT_SCRIPT
+def test_a_post_is_reported_by_three_clicks(reader: OpenReader, visitor: SignUpVisitor, has_script: bool) -> None:
+    author, other = visitor(), visitor()
+    author.post("/posts/", text="rude words")
+    me = reader(other, java_script_enabled=has_script)
+    me.go_to(f"/@{author.handle}/")
+    post = me.page.locator(".post").first
+    post.locator("summary.action").click()
+    post.get_by_role("link", name="Report", exact=True).click()
+    me.page.get_by_role("button", name="Spam").click()
+    expect(me.page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
+@WITH_AND_WITHOUT_SCRIPT
 def test_a_post_is_reported_by_the_keyboard(reader: OpenReader, visitor: SignUpVisitor, has_script: bool) -> None:
     author, other = visitor(), visitor()
     author.post("/posts/", text="rude words")
@@ -17,20 +34,38 @@ def test_a_post_is_reported_by_the_keyboard(reader: OpenReader, visitor: SignUpV
     page = me.page
     page.locator(".post summary.action").first.focus()
     page.keyboard.press("Enter")
-    link = page.locator(".post").get_by_role("link", name="Report", exact=True)
-    while not link.evaluate("(link) => link === document.activeElement"):
-        page.keyboard.press("Tab")
+    go_to_by_tab(page, page.locator(".post").get_by_role("link", name="Report", exact=True))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=f"Report @{author.handle}")).to_be_visible()
     expect(page.locator("blockquote")).to_have_text("rude words")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    page.get_by_role("radio", name="Spam").focus()
+    details = page.locator("summary", has_text="Add details")
+    go_to_by_tab(page, details)
+    page.keyboard.press("Enter")
+    mute = page.get_by_role("checkbox", name=f"Mute @{author.handle}")
+    go_to_by_tab(page, mute)
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Send the report").focus()
+    page.keyboard.press("Enter")  # sends no report: no reason has been chosen
+    reasons = page.get_by_role("group", name="Choosing a reason sends the report.")
+    expect(reasons).to_have_accessible_description("Choose a reason.")
+    go_to_by_tab(page, page.get_by_role("button", name="Something else"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.keyboard.press("Enter")
+    comment = page.get_by_label("What else should we know?")
+    expect(comment).to_have_accessible_description("Please describe what is wrong.")
+    expect(comment).to_be_focused()
+    expect(mute).to_be_checked()
+    page.keyboard.type("They insult me.")
+    go_to_by_tab(page, page.get_by_role("button", name="Something else"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     page.get_by_role("link", name="Your reports").first.click()
     expect(page.locator(".report")).to_contain_text("We have not decided yet.")
+    expect(page.locator(".report")).to_contain_text("They insult me.")
+
+
+def go_to_by_tab(page: Page, control: Locator) -> None:
+    while not control.evaluate("(control) => control === document.activeElement"):
+        page.keyboard.press("Tab")
 
 
 @pytest.mark.nightly

@@ -40,7 +40,7 @@ CATEGORY_LABELS = {
     "spam": (gettext_lazy("Spam"), gettext_lazy("Advertising, fraud, or the same thing again and again")),
     "legal": (gettext_lazy("Illegal"), gettext_lazy("It breaks the law, for example by a threat or by stolen content")),
     "violation": (gettext_lazy("Against a rule"), gettext_lazy("It breaks a rule of this site")),
-    "other": (gettext_lazy("Something else"), gettext_lazy("None of these; please describe it below")),
+    "other": (gettext_lazy("Something else"), gettext_lazy("None of these; please describe it in the details")),
 }
 
 
@@ -50,33 +50,49 @@ async def show_form(request: SiteRequest) -> HttpResponseBase:
 
 
 async def send(request: SiteRequest) -> HttpResponseBase:
-    """Report an account, or posts of it, and mute or block it if the reporter chose so."""
+    """Report an account, or posts of it, and mute or block it if the reporter chose so.
+
+    A repetition is refused, but it mutes or blocks, too, because the first request may have ended before.
+    """
     fields, me, services = get_form_data(request), require_viewer_id(request), request.services
     account, post = await _find_subject(request, fields)
     rule_numbers = [number for text in fields.values_of("rules") if (number := parse_id(text)) is not None]
     chosen_ids = [post.id] if post else []
     chosen_ids += [PostId(number) for text in fields.values_of("posts") if (number := parse_id(text))]
+    target_id = AccountId(account.id)
     try:
+        if fields.get("category") == "other" and not fields.get("comment", "").strip() and not rule_numbers:
+            raise Invalid({"comment": _("Please describe what is wrong.")})
         report = await services[ReportService].report(
             reporter_id=me,
-            target_id=AccountId(account.id),
+            target_id=target_id,
             category=fields.get("category") or ("violation" if rule_numbers else ""),
             comment=fields.get("comment", ""),
             post_ids=chosen_ids,
             rule_numbers=rule_numbers,
             caller=request.caller,
         )
-    except (Invalid, AlreadyReported) as error:
+    except AlreadyReported as error:
+        await _mute_or_block(request, target_id)
+        if wants_json(request):
+            raise
+        return done(request, {}, default="/reports/", message=error.message)
+    except Invalid as error:
         if wants_json(request):
             raise
         set_page_path(request, "/reports/new/")
         return await _form_page(request, fields, error, fields.values_of("posts"), fields.values_of("rules"))
+    await _mute_or_block(request, target_id)
+    return done(request, report_json(report, {target_id: account.author}), default=SENT_URL, status=201)
+
+
+async def _mute_or_block(request: SiteRequest, target_id: AccountId) -> None:
+    fields, me, services = get_form_data(request), require_viewer_id(request), request.services
     relations, now_ms = services[BlocksAndMutesService], services.clock.now_ms()
     if fields.get("block"):
-        await relations.block(account_id=me, other_id=report.target_id, now_ms=now_ms)
+        await relations.block(account_id=me, other_id=target_id, now_ms=now_ms)
     elif fields.get("mute"):
-        await relations.mute(account_id=me, other_id=report.target_id, now_ms=now_ms)
-    return done(request, report_json(report, {report.target_id: account.author}), default=SENT_URL, status=201)
+        await relations.mute(account_id=me, other_id=target_id, now_ms=now_ms)
 
 
 async def sent(request: SiteRequest) -> HttpResponseBase:
@@ -117,7 +133,7 @@ async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple
 async def _form_page(
     request: SiteRequest,
     fields: Mapping[str, str],
-    error: Invalid | AlreadyReported | None = None,
+    error: Invalid | None = None,
     post_ids: Sequence[str] = (),
     rule_numbers: Sequence[str] = (),
 ) -> HttpResponseBase:
@@ -137,8 +153,8 @@ async def _form_page(
             "categories": [{"name": name, "label": one, "help": two} for name, (one, two) in labels.items()],
             "fields": fields,
             "comment_max_length": COMMENT_MAX_LENGTH,
+            "is_open": error is not None,
             "errors": error.fields if error else {},
-            "error": error.message if isinstance(error, AlreadyReported) else "",
             "page_title": _("Report @%(handle)s") % {"handle": account.handle},
         },
         data=lambda: {

@@ -129,8 +129,7 @@ def report_friend(scene: PageScenario) -> str:
 def a_report_form(scene: PageScenario) -> None:
     posts = scene.own.get(f"/@{scene.friend.handle}/")["posts"]
     scene.reader.go_to(f"/reports/new/?post={posts[0]['id']}")
-    for summary in scene.reader.page.locator("details.options-posts > summary").all():
-        summary.click()
+    scene.reader.page.locator(".options-details > summary").click()
 
 
 def own_reports(scene: PageScenario) -> None:

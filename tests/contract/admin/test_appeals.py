@@ -65,15 +65,15 @@ async def test_an_accepted_appeal_undoes_the_sanction_and_a_refused_one_does_not
     assert (refused.appeal.answer, refused.undo_ms) == ("It is right.", 0)
     with pytest.raises(AppealDecided):
         await sanctions.decide_appeal(sam, bob.id, made.id, accept=True, answer="It is wrong.")
-    again = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
     await sanctions.undo(sam, bob.id, made.id)
+    again = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
     await services.sanctions.appeal(bob.id, again.id, APPEAL)
     accepted = await sanctions.decide_appeal(sam, bob.id, again.id, accept=True, answer="Sorry.")
     assert accepted.undone_ms
     assert (await services.accounts.get(bob.id)).is_active
     assert await sanctions.list_appeals(0, 10) == ([], None)
     assert [action for action, _ in await staff_actions(services)] == [
-        "suspend", "appeal_refused", "suspend", "undo", "appeal_accepted",
+        "suspend", "appeal_refused", "undo", "suspend", "appeal_accepted",
     ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 import pytest
 
-from accounts.errors import AccountNotFound, FieldErrors, SanctionsCapReached
+from accounts.errors import AccountNotFound, AlreadySuspended, FieldErrors, SanctionsCapReached
 from accounts.sanctions.sanction import (
     COMPLETION_DELAY_MS,
     HOUR_MS,
@@ -84,16 +84,31 @@ async def test_a_folded_post_keeps_its_warning_when_its_author_edits_it_until_th
     assert (unfolded.text, unfolded.extra.spoiler_text, unfolded.extra.is_folded) == ("a big spider", "", False)
 
 
-async def test_an_account_stays_suspended_until_each_suspension_is_undone(
+async def test_an_account_is_suspended_once_until_the_suspension_is_undone(
     services: Services, sanctions: SanctionService, sam: Actor, bob: Person
 ) -> None:
     first = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
-    second = await sanctions.apply(sam, bob.id, "suspend", "Suspended again.")
-    await sanctions.undo(sam, bob.id, second.id)
-    assert not (await services.accounts.get(bob.id)).is_active
+    with pytest.raises(AlreadySuspended):
+        await sanctions.apply(sam, bob.id, "suspend", "Suspended again.")
+    assert await staff_actions(services) == [("suspend", f"sanction:{first.id}")]
     undone = await sanctions.undo(sam, bob.id, first.id)
     assert (await services.accounts.get(bob.id)).is_active
     assert (await sanctions.undo(sam, bob.id, first.id)) == undone
+    await sanctions.apply(sam, bob.id, "suspend", "Suspended again.")
+    assert not (await services.accounts.get(bob.id)).is_active
+
+
+async def test_of_suspensions_at_once_one_is_stored(
+    services: Services, sanctions: SanctionService, sam: Actor, world: World
+) -> None:
+    for number in range(5):
+        person = await world.person(f"person{number}")
+        results = await asyncio.gather(
+            *(sanctions.apply(sam, person.id, "suspend", "Suspended.") for _ in range(4)), return_exceptions=True
+        )
+        assert [type(each) for each in results].count(AlreadySuspended) == 3
+        (stored,) = await services.repositories.sanctions.list_all(person.id)
+        assert stored in results
 
 
 async def test_only_a_suspended_account_can_be_deleted_and_its_sanctions_are_deleted_too(

@@ -19,6 +19,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     accounts.FactorNeeded: (401, "factor_needed"),
     accounts.FactorNotFound: (404, "not_found"),
     accounts.SanctionNotFound: (404, "not_found"),
+    accounts.AlreadySuspended: (409, "already_suspended"),
     accounts.SanctionsCapReached: (409, "sanctions_cap"),
     accounts.AppealNotPossible: (409, "appeal_not_possible"),
     admin.CannotModerateStaff: (403, "forbidden"),
