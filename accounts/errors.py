@@ -134,7 +134,9 @@ class DeletionPending(InvalidCredentials):
     """Handle and password are right, but the owner of the account has requested its deletion."""
 
     code = "deletion_pending"
-    message = _("This account will be deleted soon. To keep it, choose so below, and enter your password again.")
+    message = _(
+        "This account will be deleted soon. To keep it, choose “Keep my account” and enter your password again."
+    )
     field = "keep"
 
 

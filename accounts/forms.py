@@ -250,7 +250,10 @@ class SettingsForm(forms.Form):
         label=_("Who finds your account"),
         choices=[("1", _("Everyone")), ("0", _("Only your followers"))],
         coerce=lambda value: value == "1",
-        help_text=_("Other people then need the address of your profile, and it is suggested to nobody."),
+        help_text=_(
+            "If only your followers find it, other people need the address of your profile, "
+            "and it is suggested to nobody."
+        ),
     )
 
     def clean_link(self) -> str:

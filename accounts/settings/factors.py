@@ -1,7 +1,10 @@
 """The pages on which the viewer sets up and removes second factors. All need a step-up."""
 
+from urllib.parse import urlsplit
+
 import pyotp
 import segno
+from django.conf import settings
 from django.core import signing
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -54,7 +57,13 @@ async def add_totp(request: SiteRequest) -> HttpResponse:
 
 async def passkeys_page(request: SiteRequest) -> HttpResponse:
     require_step_up(request)
-    return render_form(request, "accounts/passkeys.html", PasskeyForm())
+    return render_form(request, "accounts/passkeys.html", PasskeyForm(), page=_passkey_context(request))
+
+
+def _passkey_context(request: SiteRequest) -> dict[str, object]:
+    """Return the context of the page. `other_url` leads to the host of SITE_URL, to which passkeys belong."""
+    is_own_host = urlsplit(f"//{request.get_host()}").hostname == urlsplit(settings.SITE_URL).hostname
+    return {"other_url": "" if is_own_host else settings.SITE_URL + request.path}
 
 
 @sensitive_variables()
@@ -69,7 +78,7 @@ async def add_passkey(request: SiteRequest) -> HttpResponse:
         valid = validate_form(form)
         codes = await service.register(account, valid["credential"], valid["name"], request.caller)
     except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/passkeys.html", form, error)
+        return redisplay_form(request, "accounts/passkeys.html", form, error, _passkey_context(request))
     return _respond_with_codes(request, codes)
 
 

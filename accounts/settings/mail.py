@@ -31,6 +31,7 @@ from accounts.mail.values import DIGESTS
 from accounts.models import Account
 from accounts.security.events import SecurityEvents
 from socialsite.errors import Conflict
+from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, page_response, respond
 
@@ -171,12 +172,21 @@ async def request_reset(request: SiteRequest) -> HttpResponse:
     return page_response(request, "accounts/reset_requested.html", {})
 
 
+async def _refuse_reset(request: SiteRequest, error: InvalidLink) -> HttpResponse:
+    """Show the form that sends a new link, with the reason."""
+    get_token(request)
+    page = {"form": ForgottenPasswordForm(), "refusal": error.message}
+    return page_response(request, "accounts/reset.html", page, get_error_status(error))
+
+
+@shows_errors(_refuse_reset, InvalidLink)
 async def reset_page(request: SiteRequest) -> HttpResponse:
     token = request.GET.get("token", "")
     await request.services[MailService].find_reset_account(token)
     return render_form(request, "accounts/reset_password.html", ResetPasswordForm(initial={"token": token}))
 
 
+@shows_errors(_refuse_reset, InvalidLink)
 @sensitive_variables()
 async def reset_password(request: SiteRequest) -> HttpResponse:
     """Change the password and end all sessions. A second factor is still asked for at the log-in."""

@@ -82,6 +82,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "site_name": site.title,
         "site_description": site.description,
         "members_only": site.members_only,
+        "may_sign_up": site.joining != "closed",
         "accent": site.accent.removeprefix("#"),
         "logo": f"/logo/{site.logo}/" if site.logo else "",
         "site_url": settings.SITE_URL,

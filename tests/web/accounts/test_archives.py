@@ -104,11 +104,18 @@ async def test_a_file_is_read_shown_imported_and_undone_on_its_page(alice: HttpB
     )
     await alice.post(f"{IMPORT}{transfer['id']}/confirm/")
     await perform_transfers(site)
-    assert "Undo this import" in (await alice.get(IMPORT)).text
+    page = (await alice.get(IMPORT)).text
+    assert "This import is finished." in page
+    assert "Undo this import" in page
     notifications = (await alice.get("/notifications/")).text
     assert "Your import is finished" in notifications
     assert 'href="/accounts/import/"' in notifications
     assert len(await alice.post_ids("/@alice/")) == 3
+    await upload_file(alice, b"Account address\nunknown_person\n", content="following")
+    await perform_transfers(site)
+    page = (await alice.get(IMPORT)).text
+    assert "0 accounts, 1 refused:" in page
+    assert "Import now" not in page
     await alice.post(f"{IMPORT}{transfer['id']}/undo/")
     await perform_transfers(site)
     assert "This import is undone." in (await alice.get(IMPORT)).text

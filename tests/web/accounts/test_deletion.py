@@ -46,7 +46,7 @@ async def test_a_log_in_offers_to_take_the_deletion_back(graceful_site: Services
     page = await alice.post("/accounts/login/", username="alice", password=PASSWORD)
     assert page.status_code == 401
     assert "This account will be deleted soon." in page.text
-    assert '<input type="checkbox" name="keep"' in page.text
+    assert '<label><input type="checkbox" name="keep"' in page.text
     wrong = await alice.post("/accounts/login/", username="alice", password="wrong", keep="on")
     assert "deleted soon" not in wrong.text
     assert (await alice.post("/accounts/login/", username="alice", password=PASSWORD, keep="on")).status_code == 303

@@ -47,11 +47,15 @@ async def test_a_closed_site_shows_a_sentence_and_no_form(site: Services, visito
         assert 'name="password1"' not in answer.text
     answer = await visitor.post_json("/accounts/signup/", handle="nora", password1=PASSWORD, password2=PASSWORD)
     assert (answer.status_code, answer.json()["error"]) == (403, "sign_up_closed")
+    for path in ("/", "/accounts/login/"):
+        assert "/accounts/signup/" not in (await visitor.get(path)).text
 
 
 async def test_an_applicant_sees_only_the_page_that_says_so(site: Services, visitor: HttpBrowser) -> None:
     await site.site.change(joining="approval")
-    assert 'name="reason"' in (await visitor.get("/accounts/signup/")).text
+    form = (await visitor.get("/accounts/signup/")).text
+    assert 'name="reason"' in form
+    assert "You only need a handle and a password." not in form
     assert (await apply(visitor, reason="short")).status_code == 422
     answer = await apply(visitor)
     assert (answer.status_code, answer.headers["location"]) == (303, "/accounts/waiting/")

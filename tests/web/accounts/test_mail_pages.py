@@ -66,6 +66,7 @@ async def test_an_address_is_used_after_the_button_of_its_link_was_pressed(site,
     assert (before["address"], before["pending"]) == (None, "Alice@example.org")
     assert before["mails"] == [{**before["mails"][0], "kind": "confirm_address", "state": "sent"}]
     assert before["mails"][0]["address"] == "A…@example.org"
+    assert '<input type="hidden" name="address" value="Alice@example.org">' in (await alice.get("/accounts/mail/")).text
     assert (await open_link(alice, link)).headers["Location"] == "/accounts/mail/"
     after = (await alice.get_json("/accounts/mail/")).json()
     assert (after["address"], after["pending"]) == ("Alice@example.org", None)
@@ -177,7 +178,9 @@ async def test_a_forgotten_password_is_reset_once_and_ends_all_sessions(site, al
     assert (answer.status_code, answer.headers["Location"]) == (303, "/accounts/login/")
     assert not await visitor.is_signed_in()
     assert not await alice.is_signed_in()
-    assert (await visitor.get(link)).status_code == 404
+    used = await visitor.get(link)
+    assert (used.status_code, "This link has expired or was used before." in used.text) == (404, True)
+    assert 'action="/accounts/reset/"' in used.text  # which sends a new link
     token = link.partition("token=")[2]
     assert (await visitor.post_json("/accounts/reset/confirm/", token=token, **passwords)).status_code == 404
     assert (await visitor.log_in("alice")).status_code == 401

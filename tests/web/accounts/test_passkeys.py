@@ -146,6 +146,13 @@ async def test_the_host_header_has_no_influence(visitor, passkey):
     assert (await options_for(visitor))["publicKey"]["rpId"] == "localhost"
 
 
+async def test_the_page_leads_to_the_host_of_passkeys(alice, settings):
+    settings.SITE_URL = "http://social.example"
+    page = (await alice.get("/accounts/passkeys/")).text
+    assert '<a href="http://social.example/accounts/passkeys/">' in page
+    assert 'data-passkey="create"' not in page
+
+
 async def test_a_passkey_of_another_account_confirms_nothing(alice, bob, passkey, site):
     other = SoftPasskey()
     await register(bob, other)

@@ -157,6 +157,8 @@ async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
     assert await site.repositories.sanctions.list_all(id) == []
     for _ in range(2):
         assert (await sam.post(path, **fields)).status_code == 303
+    empty_note = await sam.post(path, kind="note", text="")
+    assert (empty_note.status_code, "Do it and tell the person" in empty_note.text) == (422, False)
     assert (await sam.post(path, kind="note", text="Has two accounts.")).status_code == 303
     assert [each.kind for each in await site.repositories.sanctions.list_all(id)] == ["note", "silence"]
     account_page = (await sam.get(f"/ops/accounts/{id}/")).text
