@@ -41,6 +41,14 @@ def normalize(form: Form, text: str) -> str:
     return unicodedata.normalize(form, _LONG_MARK_RUN.sub(r"\1", text))
 
 
+def fold_hashtag(raw: str) -> str:
+    """Return the form in which a hashtag is stored and compared: in NFKC and case-folded."""
+    if raw.isascii():
+        return raw.lower()
+    # In Japanese text the full-width tilde is a wave dash; NFKC would convert it to "~".
+    return normalize("NFKC", normalize("NFKC", raw.replace("\uff5e", "\u301c")).casefold())
+
+
 def split_clusters(text: str) -> list[str]:
     """Return the extended grapheme clusters (Unicode Standard Annex 29)."""
     clusters: list[str] = _CLUSTER.findall(text)

@@ -3,25 +3,26 @@
 from functools import lru_cache
 from urllib.parse import unquote
 
-_DOTS = str.maketrans("。．｡", "...")
+import idna
 
 
 def normalize_host(host: str) -> str:
-    """Return the host in lower case and ASCII, without port and final dot."""
-    name = unquote(host).translate(_DOTS).casefold().strip()
+    """Return the host as browsers look it up (UTS 46), without port and final dot."""
+    name = unquote(host).strip()
+    try:
+        name = name.lower() if name.isascii() else idna.uts46_remap(name, std3_rules=False, transitional=False)
+    except idna.IDNAError:  # no browser looks up such a name
+        return name
     if not name.startswith("["):
         name = name.partition(":")[0]
-    name = name.strip(".")
-    try:
-        return name if name.isascii() else name.encode("idna").decode()
-    except UnicodeError:
-        return name
+    labels = name.strip(".").split(".")
+    return ".".join(each if each.isascii() else f"xn--{each.encode('punycode').decode()}" for each in labels)
 
 
 @lru_cache(maxsize=8)
 def compile_hosts(hosts: tuple[str, ...]) -> frozenset[str]:
-    """Return the normalized hosts. Entries may begin with "*." or a scheme."""
-    names = (host.rpartition("://")[2].partition("/")[0].removeprefix("*.") for host in hosts)
+    """Return the normalized hosts. Entries may be addresses of pages or mail addresses, or begin with "*."."""
+    names = (host.rpartition("://")[2].partition("/")[0].rpartition("@")[2].removeprefix("*.") for host in hosts)
     return frozenset(filter(None, map(normalize_host, names)))
 
 

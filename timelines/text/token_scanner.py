@@ -9,13 +9,12 @@ The time is linear in the text: patterns are possessive, an invalid candidate is
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import regex
 
-from socialsite.characters import normalize
+from socialsite.characters import fold_hashtag
 from timelines.text.hosts import host_length, is_bare_host
 
 TAG_LENGTH_CAP = 100
@@ -64,7 +63,6 @@ _NOT_A_BARE_END = regex.compile(r"[@%\\0-9_(\p{Latin}\p{Cyrillic}\p{Greek}\p{M}]
 _MENTION_CONTINUES = regex.compile(r"[@＠\p{Latin}\p{M}]|://")
 _OWN_HOST_CONTINUES = regex.compile(r"[\p{L}\p{M}\p{N}_@＠-]|\.[\p{L}\p{N}]|:[0-9/]")
 _TAG_CONTINUES = regex.compile(r"[#＃]|://")
-_nfkc = partial(normalize, "NFKC")
 _PATH_TRAILERS = "?!.,:;'*@…’”»"
 
 
@@ -105,8 +103,7 @@ def normalize_tag(raw: str) -> str | None:
     """Return the hashtag in NFKC and case-folded, as in `/tags/<tag>/`. Returns None if `raw` is not a hashtag."""
     if len(raw) > TAG_LENGTH_CAP:
         return None
-    # In Japanese text the full-width tilde is a wave dash; NFKC would convert it to "~".
-    tag = raw.lower() if raw.isascii() else _nfkc(_nfkc(raw.replace("\uff5e", "\u301c")).casefold())
+    tag = fold_hashtag(raw)
     return tag if _TAG_ONLY.fullmatch(tag) and _LETTER.search(tag) else None
 
 

@@ -25,7 +25,7 @@ def test_texts_and_lists_are_cleaned() -> None:
             "name": "  My \u202e site ",
             "rules": ["Be kind.", "", " Be  kind. ", "Mark bots."],
             "blocked_hosts": ["Spam.Example "],
-            "held_hashtags": ["#Spam"],
+            "held_hashtags": ["#Spam", "Straße", "＃ＴＥＡ"],
             "accent": "#0B57D0",
             "joining": "invitation",
         },
@@ -34,7 +34,7 @@ def test_texts_and_lists_are_cleaned() -> None:
         name="My site",
         rules=("Be kind.", "Mark bots."),
         blocked_hosts=("spam.example",),
-        held_hashtags=("spam",),
+        held_hashtags=("spam", "strasse", "tea"),
         accent="#0b57d0",
         joining="invitation",
     )
