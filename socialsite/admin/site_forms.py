@@ -1,6 +1,7 @@
 """The form of the site's settings: one field for each setting, in groups that are saved separately."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -118,13 +119,29 @@ class SiteForm(forms.Form):
             # The page also sends what it showed, so that an old page does not undo a later change. JSON does not.
             is_short = TEXT_LENGTHS.get(name, 0) <= SHORT_TEXT_LENGTH
             if name in from_environment:
-                field.disabled = True
-                sentence = gettext("The variable %(variable)s of the server sets this. It can only be changed there.")
-                field.help_text = sentence % {"variable": variable_of(name)}
+                field.disabled, field.help_text = True, describe_variable(name)
             elif is_short and (data is None or "group" in data):
                 add_hidden_copy(field)
 
     def changes(self) -> dict[str, Any]:
-        """Return the new values of the fields that were changed. Lists are lists of lines."""
-        values = {name: self.cleaned_data[name] for name in self.changed_data}
-        return {name: value.splitlines() if name in LIST_SIZES else value for name, value in values.items()}
+        """Return the new values of the fields that were changed, as `SiteService.change` takes them.
+
+        The page also sent the lines that it showed, so that lines of another page are kept. JSON replaces a list.
+        """
+        values: dict[str, Any] = {name: self.cleaned_data[name] for name in self.changed_data}
+        for name in values.keys() & LIST_SIZES.keys():
+            values[name] = lines = values[name].splitlines()
+            if (shown := self.data.get(self.add_initial_prefix(name))) is not None:
+                values[name] = partial(_merge_lines, shown.splitlines(), lines)
+        return values
+
+
+def describe_variable(name: str) -> str:
+    sentence = gettext("The variable %(variable)s of the server sets this. It can only be changed there.")
+    return sentence % {"variable": variable_of(name)}
+
+
+def _merge_lines(shown: Sequence[str], sent: Sequence[str], stored: Sequence[str]) -> list[str]:
+    """Return the lines that were sent, without those that were removed meanwhile and with those that were added."""
+    kept = [line for line in sent if line in stored or line not in shown]
+    return kept + [line for line in stored if line not in shown]

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import structlog
 
-from socialsite.errors import Conflict, Unavailable
+from socialsite.errors import Unavailable
 from socialsite.site.announcements import Announcements, add
 from socialsite.site.repository import SiteRepository, announcements_key, settings_key
-from socialsite.site.settings import UNKNOWN_SETTINGS, SiteSettings, apply_changes
+from socialsite.site.settings import UNKNOWN_SETTINGS, SetByEnvironment, SiteSettings, apply_changes
 from socialsite.store import Key
 from socialsite.store.errors import StoreError
 
@@ -71,17 +71,19 @@ class SiteService:
             await self.refresh()
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        """Raise Invalid if `change` would."""
-        apply_changes(self.settings, fields)
+        """Raise Invalid or SetByEnvironment if `change` would."""
+        if self.from_environment & fields.keys():
+            raise SetByEnvironment
+        _edit(self.settings, fields)
 
     async def change(self, **fields: Any) -> SiteSettings:
         """Store new values of some fields, and return all settings. Other processes use them within a second.
 
-        A function as value gets the stored value and returns the new one. Raises Invalid, and Conflict if the
+        A function as value gets the stored value and returns the new one. Raises Invalid, and SetByEnvironment if the
         environment sets one of the fields.
         """
         if self.from_environment & fields.keys():
-            raise Conflict
+            raise SetByEnvironment
         await self._replace(settings_key(), lambda stored: _edit(_decode_settings(stored[0]), fields))
         return self.settings
 

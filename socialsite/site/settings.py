@@ -9,13 +9,17 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from socialsite.characters import VISIBLE, normalize, remove_hidden
-from socialsite.errors import Invalid, LazyText
+from socialsite.characters import VISIBLE, fold_hashtag, normalize, remove_hidden
+from socialsite.errors import Conflict, Invalid, LazyText
 from socialsite.site.accent import is_readable
 
 DEFAULT_NAME = "Socialsite"
 Joining = Literal["open", "approval", "invitation", "closed"]
 Audience = Literal["public", "unlisted", "followers"]
+
+
+class SetByEnvironment(Conflict):
+    message = _("The environment of the server sets this. It can only be changed there.")
 
 
 class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,7 +78,8 @@ LIST_SIZES = {
     "staff": (20, 21),
 }  # fmt: skip
 """Field -> maximum number of entries, and of characters of an entry."""
-LOWERCASE_LISTS = frozenset({"staff", "blocked_hosts", "blocked_mail_domains", "held_hashtags", "allowed_hashtags"})
+LOWERCASE_LISTS = frozenset({"staff", "blocked_hosts", "blocked_mail_domains"})
+HASHTAG_LISTS = frozenset({"held_hashtags", "allowed_hashtags"})
 NEWCOMER_DAYS_MAX = 365
 FIELDS = SiteSettings.__struct_fields__
 _ACCENT = re.compile(r"#[0-9a-f]{6}")
@@ -124,7 +129,9 @@ def _clean_list(name: str, values: Any) -> tuple[str, ...]:
     count, length = LIST_SIZES[name]
     entries = (" ".join(clean_text(each).split()) for each in values)
     if name in LOWERCASE_LISTS:
-        entries = (each.lower().lstrip("#@") for each in entries)
+        entries = (each.lower().lstrip("@") for each in entries)
+    if name in HASHTAG_LISTS:
+        entries = (fold_hashtag(each).lstrip("#") for each in entries)
     unique = tuple(dict.fromkeys(each for each in entries if VISIBLE.search(each)))
     if len(unique) > count:
         text = ngettext("Write at most %(count)d line.", "Write at most %(count)d lines.", count)

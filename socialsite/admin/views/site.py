@@ -14,10 +14,10 @@ from socialsite.admin.errors import MissingRight
 from socialsite.admin.labels import JsonObject
 from socialsite.admin.requests import record_action
 from socialsite.admin.site_forms import GROUPS, SiteForm
-from socialsite.errors import Conflict, Invalid
+from socialsite.errors import Invalid
 from socialsite.site.accent import accent_css
 from socialsite.site.service import SiteService
-from socialsite.site.settings import FIELDS, LIST_SIZES
+from socialsite.site.settings import FIELDS, LIST_SIZES, SetByEnvironment
 from socialsite.web.requests import SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import done, json_response, page_response
 from socialsite.web.uploads import accepts_files
@@ -44,7 +44,7 @@ async def change(request: SiteRequest) -> HttpResponse:
         parse_choice("group", group, GROUPS)
     names = GROUPS[group][1] if group in GROUPS else tuple(name for name in FIELDS if name in fields)
     if group not in GROUPS and site.from_environment.intersection(names):
-        raise Conflict(_("The environment of the server sets this. It can only be changed there."))
+        raise SetByEnvironment
     lines = {name: "\n".join(fields.values_of(name)) if name in LIST_SIZES else fields[name] for name in fields}
     form = SiteForm(names, site.settings, site.from_environment, lines)
     if form.is_valid() and (changes := form.changes()):

@@ -83,6 +83,48 @@ async def test_a_page_that_was_loaded_earlier_does_not_undo_a_later_change(site:
     assert (site.site.settings.blocked_hosts, site.site.settings.blocked_words) == (("evil.example",), ("fool",))
 
 
+async def test_lists_that_two_people_change_at_once_have_the_changes_of_both(site: Services, sam: HttpBrowser) -> None:
+    await site.site.change(blocked_hosts=["old.example", "kept.example"], rules=["Be kind.", "Mark bots."])
+    page = (await sam.get("/ops/site/")).text
+    for group, changes in (
+        ("words", ({"blocked_hosts": "old.example\r\nkept.example\r\none.example"}, {"blocked_hosts": "kept.example"})),
+        ("rules", ({"rules": "Mark bots.\r\nBe kind."}, {"rules": "Be kind.\r\nMark bots.\r\nSleep."})),
+    ):
+        for fields in changes:
+            assert (await sam.post("/ops/site/", **{**form_of(page, group), **fields})).status_code == 303
+    assert site.site.settings.blocked_hosts == ("kept.example", "one.example")
+    assert set(site.site.settings.rules) == {"Mark bots.", "Be kind.", "Sleep."}
+    assert (await sam.post_json("/ops/site/", blocked_hosts=["new.example"])).status_code == 200
+    assert site.site.settings.blocked_hosts == ("new.example",)
+
+
+async def test_the_allowed_hashtags_never_become_too_many(site: Services, sam: HttpBrowser) -> None:
+    await site.site.change(allowed_hashtags=[f"tag{number}" for number in range(500)], held_hashtags=["tea"])
+    assert (await sam.post("/ops/trends/", tag="tea", action="show")).status_code == 303
+    assert (site.site.settings.held_hashtags, site.site.settings.allowed_hashtags[-1]) == ((), "tea")
+    await site.site.change(held_hashtags=[f"tag{number}" for number in range(500)])
+    full = await sam.post("/ops/trends/", tag="tea", action="hold")
+    assert (full.status_code, "Write at most 500 lines." in full.text) == (422, True)
+    assert "tea" in site.site.settings.allowed_hashtags
+
+
+async def test_the_page_of_trends_shows_long_lists_in_parts(site: Services, sam: HttpBrowser) -> None:
+    tags = {f"tag{number}" for number in range(120)}
+    await site.site.change(held_hashtags=sorted(tags), held_accounts=["1"])
+    path, shown, held = "/ops/trends/", set(), 0
+    for _page in range(3):
+        data = (await sam.get_json(path)).json()
+        assert len(data["tags"]) <= 50
+        shown, held, next_path = (
+            shown | {each["tag"] for each in data["tags"]},
+            held + len(data["held_accounts"]),
+            data["next"],
+        )
+        assert next_path is None or next_path in (await sam.get(path)).text
+        path = next_path
+    assert (shown, held, path) == (tags, 1, None)
+
+
 async def test_a_program_reads_and_changes_settings_as_json(site: Services, sam: HttpBrowser) -> None:
     answer = await sam.post_json("/ops/site/", name="Ours", rules=["Be kind.", "Mark bots."], members_invite=True)
     assert answer.status_code == 200, answer.text
@@ -108,6 +150,23 @@ async def test_a_variable_disables_its_field_and_is_named(redis_urls: StoreUrls,
         await sam.post("/ops/site/", group="about", name="Mine", description="Stored.", contact="", welcome="")
         assert (opened.site.settings.name, opened.site.settings.description) == ("Of the server", "Stored.")
         assert (await sam.post_json("/ops/site/", name="Mine")).status_code == 409
+
+
+async def test_the_page_of_trends_names_the_variables_of_its_lists(
+    redis_urls: StoreUrls, open_staff: OpenStaff
+) -> None:
+    config = ServiceConfig(site_environment={"held_hashtags": ("tea",), "held_accounts": ("1",)})
+    async with open_services(redis_urls, config) as opened:
+        loop_services.bind(opened)
+        sam = await open_staff(opened)
+        page = (await sam.get("/ops/trends/")).text
+        assert "SITE_HELD_HASHTAGS" in page
+        assert "SITE_HELD_ACCOUNTS" in page
+        assert 'action="/ops/trends/"' not in page
+        for fields in ({"tag": "tea", "action": "show"}, {"handle": "member5", "action": "hold"}):
+            refused = await sam.post_json("/ops/trends/", **fields)
+            assert (refused.status_code, "environment" in refused.text) == (409, True)
+        assert await trail(opened) == []
 
 
 async def test_moderators_have_no_right_to_the_settings(site: Services, open_staff: OpenStaff) -> None:
