@@ -7,13 +7,14 @@ import msgspec
 from msgspec.structs import replace
 
 from socialsite.clock import DAY_MS
-from socialsite.store import Key, Store
+from socialsite.store import Key, Store, load_script
 
 NAMES = (
     "store", "persistence", "memory", "replication", "disk", "backup", "certificate", "workers", "queues",
     "dead_letters", "mails", "integrity", "reports", "appeals",
 )  # fmt: skip
 REMIND_AFTER_MS = DAY_MS
+SET_SCRIPT = load_script("set_value.lua", __package__)
 EventKind = Literal["begin", "remind", "end"]
 
 
@@ -116,10 +117,13 @@ class AlertRepository:
             return Board()
 
     async def save(self, board: Board) -> None:
-        await self._jobs.execute("SET", board_key(), msgspec.json.encode(board))
+        await self._set(board_key(), msgspec.json.encode(board))
 
     async def last_backup_ms(self) -> int:
         return int(await self._jobs.execute("GET", backup_key()) or 0)
 
     async def record_backup(self, at_ms: int) -> None:
-        await self._jobs.execute("SET", backup_key(), at_ms)
+        await self._set(backup_key(), at_ms)
+
+    async def _set(self, key: Key, value: bytes | int) -> None:
+        await self._jobs[key].run(SET_SCRIPT, [key], [value])

@@ -19,6 +19,8 @@ from socialsite.alerts.summary import read_summary
 from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.ids import AccountId
+from socialsite.outgoing.requests import OutgoingFailed
+from socialsite.recipes.job import RetryLater
 from socialsite.store import StoreError
 from timelines.push.service import PushText, encode_job
 
@@ -50,17 +52,22 @@ class AlertService:
         board, events = former.advance(results, now_ms)
         if events:
             await self._tell(events, has_workers=results.get("workers") is None)
+        board = replace(board, replicas=replicas)
+        await self._alerts.save(board)
         if (day_ms := (now_ms - SUMMARY_MS) // DAY_MS * DAY_MS) > former.summary_ms:
-            await self._send_summary(board, day_ms)
-            board = replace(board, summary_ms=day_ms)
-        await self._alerts.save(replace(board, replicas=replicas))
+            try:
+                await self._send_summary(board, day_ms)
+            except StoreError as error:  # the next check tries it again
+                log.warning("summary_not_sent", reason=type(error).__name__)
+            else:
+                await self._alerts.save(replace(board, summary_ms=day_ms))
 
     async def _tell(self, events: Sequence[Event], *, has_workers: bool) -> None:
-        """Tell the operators. If no worker runs, this process sends the mails."""
+        """Tell the operators. If no worker runs, this process sends the messages."""
         log_events(events)
         for operator in (*operator_addresses(), *await self._find_staff()):
             if operator.chosen.alerts == "push":
-                await self._push(operator.account_id, events)
+                await self._push(operator.account_id, events, has_workers=has_workers)
             elif operator.chosen.alerts == "mail" and operator.mail.address:
                 job = make_alert_mail(operator, events)
                 if has_workers or not await send_now(job):
@@ -91,7 +98,7 @@ class AlertService:
         except StoreError:
             await send_now(job)
 
-    async def _push(self, account_id: AccountId, events: Sequence[Event]) -> None:
+    async def _push(self, account_id: AccountId, events: Sequence[Event], *, has_workers: bool) -> None:
         """Send a message to each browser of the account, but not to apps, which do not know this kind of message."""
         try:
             devices = await self._services.repositories.push_subscriptions.find_all(account_id)
@@ -99,10 +106,19 @@ class AlertService:
                 if not device.sealed_token:
                     with override(device.locale):
                         title, body = title_of(events[0]), describe_event(events[0])
-                    text = PushText(account_id, session_id, events[0].at_ms, title, body, ALERTS_PATH)
-                    await self._services.push_queue.add(encode_job(text), sender=account_id)
+                    job = encode_job(PushText(account_id, session_id, events[0].at_ms, title, body, ALERTS_PATH))
+                    if has_workers or not await self._push_now(job):
+                        await self._services.push_queue.add(job, sender=account_id)
         except StoreError as error:
             log.warning("alert_not_pushed", account=account_id, reason=type(error).__name__)
+
+    async def _push_now(self, job: bytes) -> bool:
+        """Send a message from this process. Returns whether a worker need not try it again."""
+        try:
+            await self._services.push_sending.handle(job)
+        except (OutgoingFailed, RetryLater):
+            return False
+        return True
 
 
 def operator_addresses() -> list[Operator]:

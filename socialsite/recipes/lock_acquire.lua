@@ -1,4 +1,5 @@
--- Purpose: acquire a free lock and increment its fencing number.
+#!lua flags=allow-oom
+-- Purpose: acquire a free lock and increment its fencing number. allow-oom: work under it may free memory.
 -- KEYS: the lock, its fence (one tag).
 -- ARGV: token, TTL in ms.
 -- Returns: the fencing number (the same one if the token holds the lock already), or 0 if another token holds the lock.

@@ -14,8 +14,9 @@ from functools import partial
 
 from socialsite.recipes.lock import Lock, LockLost, LockNotAcquired
 from socialsite.recipes.task_supervisor import TaskSupervisor
-from socialsite.store import Key, Store, StoreError
+from socialsite.store import Key, Store, StoreError, load_script
 
+CLAIM = load_script("claim_turn.lua", __package__)
 log = logging.getLogger(__name__)
 
 
@@ -62,7 +63,7 @@ class PeriodicTasks:
             async with Lock(self._store, task.name).hold(timeout_s=task.timeout_s):
                 key = claim_key(task.name)
                 ttl_ms = max(1, int(task.interval_s * 900))
-                if await self._store.node(key).execute("SET", key, 1, "NX", "PX", ttl_ms) is None:
+                if not await self._store.node(key).run(CLAIM, [key], [ttl_ms]):
                     return False
                 await task.work()
                 return True

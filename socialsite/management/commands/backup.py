@@ -11,7 +11,6 @@ from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.scanning import TopologyChanging, count_keys
 from socialsite.management.base import OperatorCommand
-from socialsite.store.errors import StoreFull
 from timelines.archive.service import ArchivedBodies
 from timelines.media.backup import list_needed_files
 
@@ -53,10 +52,7 @@ class Command(OperatorCommand):
         else:
             size = BackupReader(path).size / 1e6
             self.print_line(f"Wrote {counts.total()} keys to {path} ({size:.1f} MB).")
-            try:
-                await AlertRepository(services.store).record_backup(services.clock.now_ms())
-            except StoreFull:
-                self.print_line("The store is full and did not record the time of this backup.")
+            await AlertRepository(services.store).record_backup(services.clock.now_ms())
             await self._list_pictures(services, path)
 
     async def _list_pictures(self, services: Services, path: Path) -> None:

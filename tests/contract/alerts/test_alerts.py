@@ -24,6 +24,7 @@ from socialsite.ids import AccountId, id_at
 from socialsite.outgoing.requests import OutgoingClient
 from socialsite.recipes.lock import fence_key
 from socialsite.startup import open_services
+from socialsite.store import StoreUrls
 from tests.contract.alerts.conftest import ADDRESS, OperatorMail, make_operator
 from tests.support.certificates import Certificates
 from tests.support.commands import run_command
@@ -382,6 +383,71 @@ async def test_staff_chooses_push_or_nothing(operator: OperatorMail, tmp_path: P
         await counts.replace({})
         assert await operator.check(2) == []
         assert await queue.fetch("abad1dea", 10, 1) == []
+
+
+async def test_staff_gets_a_push_message_if_no_worker_runs(operator: OperatorMail, tmp_path: Path) -> None:
+    services = operator.services
+    async with push_service(tmp_path) as (server, client):
+        services.outgoing = client
+        server.answers["/device"] = respond(b"", "text/plain", status="201 Created")
+        device = PushDevice(server.origin + "/device")
+        session = _session_id(await services.access_tokens.issue(operator.sam.account, _grant()))
+        subscription = services.push.parse_subscription(endpoint=device.endpoint, **device.keys)
+        await services.push.save(operator.sam.id, session, subscription)
+        await services.repositories.push_subscriptions.set_shows_text(operator.sam.id, True)
+        await operator.choose(alerts="push")
+        await services.outbox.deregister("abad1dea")
+        assert await operator.check(3) == []
+        assert [device.decrypt(request)["title"] for request in server.requests] == ["No worker runs"]
+        server.answers["/device"] = respond(b"", "text/plain", status="503 Service Unavailable")
+        await DamageCounts(services.store).add({"x": 2})
+        assert await operator.check(2) == []
+    await services.push_queue.create_group()
+    (job,) = await services.push_queue.fetch("abad1dea", 10, 1)
+    assert b"integrity check" in job.payload, "a worker tries it again"
+
+
+async def test_a_mail_of_another_release_stops_no_check(operator: OperatorMail) -> None:
+    services, counts = operator.services, DamageCounts(operator.services.store)
+    await services.mail_queue.postpone(b"a mail of the next release", services.clock.now_ms() + DAY_MS)
+    await counts.add({"x": 2})
+    assert await operator.check(2) == ["The integrity check found problems"]
+
+
+async def test_a_summary_that_cannot_be_read_holds_back_no_alert(redis_url: str, settings: Any) -> None:
+    """The statistics are on a server of their own, which is down at the time of the summary."""
+    series = RedisServer().start()
+    try:
+        with mail_server(settings) as smtp:
+            async with open_services(StoreUrls(redis_url, {"series": series.url})) as services:
+                operator = await make_operator(services, smtp)
+                await operator.choose(gets_summary=True)
+                series.kill()
+                assert await operator.check(4) == ["The store has a fault"]
+                series.start()
+                assert set(await operator.check(2)) == {"The last day of Socialsite", "Ended: The store has a fault"}
+                assert await operator.check(2) == []
+    finally:
+        series.stop()
+
+
+async def test_a_full_server_is_told_once(
+    plain_operator: OperatorMail, redis_server: RedisServer, settings: Any
+) -> None:
+    settings.ALERT_INTERVAL_S = 0.001
+    watch = AlertWatch(plain_operator.services)
+    await DamageCounts(plain_operator.services.store).add({"x": 1})
+    await watch.check_once()
+    with redis_server.client() as client:
+        client.config_set("maxmemory", 1)
+        try:
+            for _ in range(4):
+                await watch.check_once()
+        finally:
+            client.config_set("maxmemory", 0)
+    assert [str(each["Subject"]).partition(": ")[2] for each in plain_operator.smtp.to(ADDRESS)] == [
+        "The integrity check found problems", "The memory of Redis is nearly full",
+    ]  # fmt: skip
 
 
 async def test_the_daily_summary_is_sent_once_to_staff_that_chose_it(operator: OperatorMail) -> None:
