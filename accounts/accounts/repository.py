@@ -268,6 +268,11 @@ class AccountRepository:
         roles = parse_hash(await self._accounts.execute("HGETALL", keys.staff()))
         return {AccountId(int(id)): role for id, role in roles.items()}
 
+    async def staff_role(self, account_id: AccountId) -> str | None:
+        """Return the role in the list, "" if the account lost it, or None if the list does not contain the account."""
+        role = await self._accounts.execute("HGET", keys.staff(), account_id)
+        return None if role is None else role.decode()
+
     async def add_owner(self, account_id: AccountId) -> None:
         """Add an owner of an earlier release to the list of staff, unless the list had the account before."""
         await self._accounts.execute("HSETNX", keys.staff(), account_id, OWNER)

@@ -4,7 +4,7 @@ One script changes the list, so that two owners who remove each other at the sam
 higher role is written before the list, so that a crash leaves no listed owner without rights.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import structlog
 
@@ -23,8 +23,6 @@ log = structlog.get_logger("accounts.security")
 @dataclass(kw_only=True, slots=True)
 class StaffService:
     accounts: AccountRepository
-    _listed_ids: set[AccountId] = field(default_factory=set)
-    """The owners that this process has added to the list, or found there."""
 
     async def set_role(self, account_id: AccountId, role: Role) -> bool:
         """Give an account a role, or take it with "". Returns whether the role changed.
@@ -63,12 +61,19 @@ class StaffService:
     async def has_owner(self) -> bool:
         return OWNER in (await self.list_roles()).values()
 
-    async def add_owner_of_before(self, account: Account) -> None:
-        """Add an owner to the list, which lacks owners of earlier releases. A process writes each owner once."""
+    async def has_listed_role(self, account: Account) -> bool:
+        """Return whether the list agrees with the copy of the role. If not, a crash left the copy, which is corrected.
+
+        An owner of a release without a list is added to it.
+        """
         account_id = AccountId(account.id)
-        if account.role == OWNER and account_id not in self._listed_ids:
+        listed = await self.accounts.staff_role(account_id)
+        if listed is None and account.role == OWNER:
             await self.accounts.add_owner(account_id)
-            self._listed_ids.add(account_id)
+        elif listed != account.role:
+            await self._sync_copy(account_id, "")
+            return False
+        return True
 
     async def _require(self, account_id: AccountId, role: Role) -> Account:
         account = await self.accounts.find(account_id)

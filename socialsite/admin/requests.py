@@ -68,6 +68,8 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
         account = request.account
         if not isinstance(account, Account) or not account.role:
             raise Http404
+        if not await request.services[StaffService].has_listed_role(account):
+            raise Http404
         if not has_right(account, right):
             start = next((path for needed, path in START_PATHS.items() if has_right(account, needed)), None)
             if request.path == OPS_PATH and start is not None:
@@ -79,7 +81,6 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
                 raise FactorRequired
             messages.warning(request, str(FactorRequired.message), fail_silently=True)
             return SeeOther(SECURITY_PATH)
-        await request.services[StaffService].add_owner_of_before(account)
         if not request.services[ReportService].is_backlog_fresh:
             await request.services[ReportService].open_reports()  # the menu shows the number
         if not wants_json(request):

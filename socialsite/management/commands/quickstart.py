@@ -21,6 +21,8 @@ from django.core.management.base import CommandError
 from django.utils.crypto import salted_hmac
 
 from accounts.errors import HandleTaken
+from accounts.roles import OWNER
+from socialsite.ids import AccountId
 from socialsite.management.base import SiteCommand
 from socialsite.quickstart.bootstrap import DEFAULT_DATA_DIRECTORY, parse_data_directory, raise_file_limit
 from socialsite.quickstart.child_process import TERMINATION_GRACE_S
@@ -131,9 +133,9 @@ async def _load_demo() -> list[DemoLogin]:
         # The password is secret, because other people may reach the port through a tunnel.
         password = salted_hmac("demo", STAFF_HANDLE).hexdigest()[:16]
         with suppress(HandleTaken):  # an interrupted load created the account
-            await services.accounts.sign_up(
-                handle=STAFF_HANDLE, password=password, now_ms=now_ms, staff=True, allow_reserved=True
-            )
+            await services.accounts.sign_up(handle=STAFF_HANDLE, password=password, now_ms=now_ms, allow_reserved=True)
+        account = await services.accounts.get_by_handle(STAFF_HANDLE)
+        await services.staff.set_role(AccountId(account.id), OWNER)
         return [*logins, (STAFF_HANDLE, password)]
 
 

@@ -103,6 +103,19 @@ async def test_an_owner_gives_and_takes_a_role_at_once(site: Services, open_brow
     ]
 
 
+async def test_a_crash_between_the_list_and_its_copy_leaves_no_rights(site: Services, open_browser: Any) -> None:
+    """The list has the new role, and the process died before it changed the account."""
+    await staff_browser(site, open_browser, "olga", "owner")
+    mona = await staff_browser(site, open_browser, "mona", "owner")
+    await site.repositories.accounts.set_staff_role(AccountId(2), "owner", "moderator")
+    assert [(await mona.get(path)).status_code for path in ("/ops/site/", "/ops/site/", "/ops/reports/")] == [
+        404, 403, 200,
+    ]  # fmt: skip
+    await site.repositories.accounts.set_staff_role(AccountId(2), "moderator", "")
+    assert [(await mona.get("/ops/reports/")).status_code for _ in range(2)] == [404, 404]
+    assert (await site.accounts.get(AccountId(2))).role == ""
+
+
 async def test_an_admin_changes_only_the_roles_of_moderators(site: Services, open_browser: Any) -> None:
     await site.accounts.sign_up(handle="olga", password=None, now_ms=site.clock.now_ms(), staff=True)
     await site.accounts.sign_up(handle="alice", password=None, now_ms=site.clock.now_ms())
