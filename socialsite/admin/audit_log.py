@@ -26,7 +26,7 @@ log = structlog.stdlib.get_logger("socialsite.security")
 def audit_log_key() -> Key:
     """STREAM of `by` (account id), `action`, `target`, `request` and `detail`.
 
-    Only /ops/ and `manage.py suspend_account` add entries; the newest are kept.
+    Only /ops/ and commands for accounts add entries; the newest are kept.
     """
     return Key("jobs", tag="audit", name="trail")
 

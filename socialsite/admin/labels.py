@@ -40,6 +40,7 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
     "sessions": gettext_lazy("Logged out everywhere"),
     "factors": gettext_lazy("Second factors removed"),
     "role": gettext_lazy("Role changed"),
+    "token": gettext_lazy("Access token created"),
     "approve": gettext_lazy("Application approved"),
     "refuse_application": gettext_lazy("Application refused"),
     "release_post": gettext_lazy("Held post published"),

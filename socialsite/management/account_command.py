@@ -11,6 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.accounts.passwords import PASSWORD_MAX_LENGTH
 from accounts.models import Account
+from socialsite.admin.audit_log import OPERATOR, AuditLog
 from socialsite.container import Services
 from socialsite.errors import ApiError
 from socialsite.management.base import OperatorCommand
@@ -47,6 +48,11 @@ async def get_existing_account(services: Services, handle: str) -> Account:
     if account.state == "deleted":
         raise CommandError(f"@{handle} is deleted, and stays so.")
     return account
+
+
+async def record_action(services: Services, action: str, account: Account, detail: str = "") -> None:
+    """Write an action of the operator to the audit log, before the action."""
+    await AuditLog(services.store).record(OPERATOR, action, f"account:{account.id}", detail)
 
 
 def add_password_arguments(parser: CommandParser) -> None:

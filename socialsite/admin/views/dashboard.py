@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.accounts.service import AccountService
 from socialsite.admin.activity import SPAN_MS_BY_NAME, read_activity
-from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.audit_log import OPERATOR, AuditLog
 from socialsite.admin.dashboard import read_dashboard
 from socialsite.admin.labels import ACTION_LABELS, METRIC_LABELS, TemplateContext
 from socialsite.admin.presenters.accounts import audit_log_json
@@ -77,14 +77,19 @@ def _table_rows(trends: Mapping[str, Sequence[Point]]) -> list[TemplateContext]:
 
 
 async def audit_log(request: SiteRequest) -> HttpResponse:
-    """Show the audit log, or what `by` and `target` (handles), `action`, `since` and `until` find."""
+    """Show the audit log, or what `by` and `target` (handles), `action`, `since` and `until` find.
+
+    `by` may be `manage.py`, for the commands.
+    """
     names = ("by", "target", "action", "since", "until")
     query = {name: text for name in names if (text := request.GET.get(name, "").strip()[:QUERY_MAX_LENGTH])}
     services, facts = request.services, {"action": query["action"]} if "action" in query else {}
     for name, prefix in (("by", ""), ("target", "account:")):
         if name in query:
             account = await services[AccountService].find_by_handle(query[name].removeprefix("@"))
-            facts[name] = f"{prefix}{account.id if account else 0}"
+            facts[name] = f"{prefix}{account.id}" if account else ""
+    if query.get("by") == OPERATOR.request_id:
+        facts["by"] = str(OPERATOR.account_id)
     since_ms, until_ms = _parse_day(query, "since") or 0, _parse_day(query, "until")
     entries, cursor = await AuditLog(services.store).search(
         AUDIT_LOG_ENTRIES_PER_PAGE,

@@ -9,7 +9,12 @@ from accounts.models import Account
 from accounts.roles import OWNER, ROLES
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.account_command import AccountCommand, add_password_arguments, read_password
+from socialsite.management.account_command import (
+    AccountCommand,
+    add_password_arguments,
+    read_password,
+    record_action,
+)
 
 
 class Command(AccountCommand):
@@ -46,6 +51,7 @@ class Command(AccountCommand):
             allow_reserved=True,
         )
         if role:
+            await record_action(services, "role", account, f"role:{role}")
             await services.staff.set_role(AccountId(account.id), role)
         return f"Created @{handle} (id {account.id})."
 

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.oauth.scopes import are_known, parse_scopes
 from accounts.sessions.values import TokenGrant
 from socialsite.container import Services
-from socialsite.management.account_command import AccountCommand, get_existing_account
+from socialsite.management.account_command import AccountCommand, get_existing_account, record_action
 
 
 class Command(AccountCommand):
@@ -26,4 +26,5 @@ class Command(AccountCommand):
             raise CommandError(f"@{account.handle} is suspended.")
         if options["dry_run"]:
             return f"Would create a token of @{account.handle} for: {' '.join(scopes)}."
+        await record_action(services, "token", account, options["scopes"])
         return await services.access_tokens.issue(account, TokenGrant("", options["name"], scopes))

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.domain import DELETED
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.account_command import AccountCommand
+from socialsite.management.account_command import AccountCommand, record_action
 
 
 class Command(AccountCommand):
@@ -33,5 +33,7 @@ class Command(AccountCommand):
         if options["dry_run"]:
             is_deleted = account.state == DELETED
             return f"@{account.handle} is deleted already." if is_deleted else f"Would delete @{account.handle}."
+        if account.state != DELETED:
+            await record_action(services, "delete", account)
         changed = await services.accounts.delete(account_id=AccountId(account.id))
         return f"Deleted @{account.handle}." if changed else f"@{account.handle} was deleted; swept it again."

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from socialsite.admin.audit_log import OPERATOR, AuditLog
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.account_command import AccountCommand, get_existing_account
+from socialsite.management.account_command import AccountCommand, get_existing_account, record_action
 
 
 class Command(AccountCommand):
@@ -18,7 +17,7 @@ class Command(AccountCommand):
             return f"@{account.handle} has no second factor."
         if options["dry_run"]:
             return f"Would remove the second factors of @{account.handle} and end its sessions."
-        await AuditLog(services.store).record(OPERATOR, "factors", f"account:{account_id}")
+        await record_action(services, "factors", account)
         await services.sessions.end_all(account_id)  # first: after a crash the factors show that work is left
         await services.factors.disable(account_id)
         return f"The second factors of @{account.handle} are removed; its sessions ended."

@@ -10,6 +10,7 @@ from socialsite.management.account_command import (
     add_password_arguments,
     get_existing_account,
     read_password,
+    record_action,
 )
 
 
@@ -27,5 +28,6 @@ class Command(AccountCommand):
         account = await get_existing_account(services, options["handle"])
         if options["dry_run"]:
             return f"Would set the password of @{account.handle} and end its sessions."
+        await record_action(services, "password", account)
         await services.accounts.set_password(account=account, new=options["new_password"])
         return f"The password of @{account.handle} is set; its sessions ended."

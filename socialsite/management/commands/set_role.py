@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from accounts.roles import ROLES, Role
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.account_command import AccountCommand, get_existing_account
+from socialsite.management.account_command import AccountCommand, get_existing_account, record_action
 
 
 class Command(AccountCommand):
@@ -23,6 +23,8 @@ class Command(AccountCommand):
         if options["dry_run"]:
             word = "Nothing to do for" if account.role == role else "Would change the role of"
             return f"{word} @{account.handle}."
+        if account.role != role:
+            await record_action(services, "role", account, f"role:{options['role']}")
         changed = await services.staff.set_role(AccountId(account.id), role)
         word = "is" if changed else "was already"
         return f"@{account.handle} {word} {role or 'without a role'}."

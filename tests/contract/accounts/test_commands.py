@@ -16,6 +16,7 @@ from socialsite.admin.moderation import Moderation
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
+from socialsite.management.commands.quickstart import STAFF_HANDLE, load_demo_logins
 from tests.support.account_world import PASSWORD
 from tests.support.commands import run_command, run_with_services
 
@@ -74,6 +75,35 @@ def test_a_role_is_set_and_taken_and_the_last_owner_stays():
     assert not account("alice").is_staff
 
 
+def test_the_audit_log_has_what_commands_do_to_accounts():
+    run_command("create_account", "admin", "--password", PASSWORD, "--staff")
+    run_command("create_account", "alice", "--password", PASSWORD)
+    for words in (
+        ("set_role", "alice", "moderator"), ("set_role", "alice", "none"), ("set_role", "alice", "none"),
+        ("set_password", "alice", "--password", "another one 7"), ("create_token", "alice", "--scopes", "read write"),
+        ("delete_account", "alice", "--no-input"), ("delete_account", "alice", "--no-input"),
+    ):  # fmt: skip
+        run_command(*words)
+    entries = run_with_services(lambda services: AuditLog(services.store).search(20))[0]
+    assert {(entry.actor_id, entry.request_id) for entry in entries} == {OPERATOR}
+    assert [(entry.action, entry.account_id, entry.detail) for entry in reversed(entries)] == [
+        ("role", ADMIN_ID, "role:owner"), ("role", ALICE_ID, "role:moderator"), ("role", ALICE_ID, "role:none"),
+        ("password", ALICE_ID, ""), ("token", ALICE_ID, "read write"), ("delete", ALICE_ID, ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_operator_of_the_demo_has_the_role_after_an_interrupted_load(tmp_path):
+    async def sign_up(services: Services) -> None:
+        await services.accounts.sign_up(
+            handle=STAFF_HANDLE, password=None, now_ms=services.clock.now_ms(), allow_reserved=True
+        )
+
+    run_with_services(sign_up)
+    load_demo_logins(tmp_path, create=True)
+    assert account(STAFF_HANDLE).role == "owner"
+
+
 def test_a_weak_and_a_missing_password_are_refused(monkeypatch):
     for weak in ("a", "alice", "12345678", "password"):
         monkeypatch.setattr("sys.stdin", io.StringIO(f"{weak}\n"))
@@ -125,7 +155,7 @@ def test_a_suspension_by_a_command_and_its_undo_are_decisions_like_those_of_staf
     run_command("create_account", "alice", "--password", PASSWORD)
     run_with_services(_suspend_as_staff)
     assert run_command("suspend_account", "alice", "--undo") == "@alice is active.\n"
-    assert run_with_services(_decisions) == ([("suspend", True)], [(0, "reinstate"), (1, "suspend")])
+    assert run_with_services(_decisions) == ([("suspend", True)], [(0, "reinstate"), (1, "suspend"), (0, "role")])
     run_command("suspend_account", "alice")
     assert run_with_services(_decisions)[0] == [("suspend", False), ("suspend", True)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from accounts.accounts.service import AccountService
 from accounts.sanctions.sanction import Sanction, SanctionId
-from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.audit_log import OPERATOR, AuditLog
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
@@ -190,6 +190,9 @@ async def test_the_audit_log_is_searched_by_actor_target_action_and_day(
     searches = ("", "by=sam", "by=@alice", "target=alice", "target=alice&action=note", "until=2001-01-01")
     assert [await count(query) for query in searches] == [3, 3, 0, 2, 1, 0]
     assert await count("since=2001-01-01") == 3
+    await AuditLog(site.store).record(OPERATOR, "role", "account:1")
+    assert [await count(f"by={name}") for name in ("manage.py", "nobody")] == [1, 0]
+    assert await count("target=nobody") == 0
     assert (await sam.get("/ops/trail/?since=yesterday")).status_code == 400
     assert "sanction:" in (await sam.get("/ops/trail/?target=bob")).text
 
