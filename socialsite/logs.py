@@ -1,4 +1,4 @@
-"""Logging: one JSON line per event on stderr, with the bound context of the request (request id, account id).
+"""Logging: one JSON line per event on stderr, with the bound context of the request (request id, client address).
 
 Callers must not log secrets. JSON escapes control characters.
 """
