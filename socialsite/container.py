@@ -80,6 +80,7 @@ from timelines.media.processing import PICTURES_AT_ONCE, MediaProcessing, MediaQ
 from timelines.media.service import MediaService
 from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotificationService
+from timelines.notifications.repository import unread_command
 from timelines.notifications.service import NotificationService
 from timelines.notifications.thread_mutes import MutedThreadService
 from timelines.notifications.visibility import NotificationVisibility
@@ -263,7 +264,7 @@ class Services:
 
     @cached_property
     def badge_port(self) -> BadgePort:
-        return BadgePort(self.notifications.unread_command, self.notifications.badge)
+        return BadgePort(unread_command, self.notifications.badge)
 
     # Reading
 

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
@@ -127,9 +127,6 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
                 failure = error
         raise failure
 
-    async def connect_unix_socket(self, *args: Any, **options: Any) -> httpcore.AsyncNetworkStream:
-        raise OutgoingRefused("a Unix socket")
-
 
 default_ssl_context = cache(httpcore.default_ssl_context)
 """Return the TLS context of all clients: reading the authorities takes 40 ms."""
@@ -151,9 +148,7 @@ class OutgoingClient:
         self.exempt = frozenset(exempt)
         self.resolve = resolve
         self._network = PublicNetwork(resolve, self.exempt)
-        self._load_ssl_context: Callable[[], ssl.SSLContext] = (
-            (lambda: ssl_context) if ssl_context else default_ssl_context
-        )
+        self._ssl_context = ssl_context
 
     async def get(
         self, url: str, *, accept: Collection[str], max_bytes: int, is_cut: bool = False, timeout_s: float = TIMEOUT_S
@@ -174,8 +169,8 @@ class OutgoingClient:
                             raise OutgoingRefused(f"the content type {response.content_type!r}")
                         if response.headers.get("content-encoding", "identity").lower() != "identity":
                             raise OutgoingRefused("a compressed body")  # which was not accepted
-                        return await _read_body(stream, response, max_bytes, is_cut=is_cut)
-                url = _join(url, location)
+                        return replace(response, body=await _read_body(stream, max_bytes, is_cut=is_cut))
+                url = join_url(url, location)
         raise OutgoingRefused("too many redirects")
 
     async def post(self, url: str, content: bytes, headers: Mapping[str, str]) -> OutgoingResponse:
@@ -194,7 +189,7 @@ class OutgoingClient:
             async with _deadline(TIMEOUT_S):
                 stream = await self._network.connect_tcp(host, port)
                 try:
-                    secured = await stream.start_tls(self._load_ssl_context(), host)
+                    secured = await stream.start_tls(self._ssl_context or default_ssl_context(), host)
                     certificate = secured.get_extra_info("ssl_object").getpeercert()
                 finally:
                     await stream.aclose()
@@ -229,7 +224,8 @@ class OutgoingClient:
         """Send one request, and yield the response whose body is not read yet."""
         own = {"User-Agent": "socialsite", "Accept-Encoding": "identity", "Connection": "close"}
         sent = [(name.encode(), value.encode()) for name, value in (own | dict(headers)).items()]
-        pool = httpcore.AsyncConnectionPool(ssl_context=self._load_ssl_context(), network_backend=self._network)
+        tls = self._ssl_context or default_ssl_context()
+        pool = httpcore.AsyncConnectionPool(ssl_context=tls, network_backend=self._network)
         try:
             async with pool, pool.stream(method, url, headers=sent, content=content) as response:
                 yield response
@@ -247,11 +243,12 @@ async def _deadline(timeout_s: float) -> AsyncIterator[None]:
         raise OutgoingFailed(f"no response within {timeout_s} s") from error
 
 
-def _join(url: str, location: str) -> str:
+def join_url(base: str, url: str) -> str:
+    """Return the absolute URL. What is no URL stays as it is, and the guard refuses it."""
     try:
-        return urljoin(url, location)
-    except ValueError as error:
-        raise OutgoingRefused(f"a redirect to no URL: {error}") from error
+        return urljoin(base, url)
+    except ValueError:
+        return url
 
 
 def _read_head(url: str, stream: httpcore.Response) -> OutgoingResponse:
@@ -259,9 +256,7 @@ def _read_head(url: str, stream: httpcore.Response) -> OutgoingResponse:
     return OutgoingResponse(url, stream.status, headers, b"")
 
 
-async def _read_body(
-    stream: httpcore.Response, head: OutgoingResponse, max_bytes: int, *, is_cut: bool
-) -> OutgoingResponse:
+async def _read_body(stream: httpcore.Response, max_bytes: int, *, is_cut: bool) -> bytes:
     stream.extensions["network_stream"].unread_bytes += 2 * max_bytes
     body, chunks = bytearray(), 0
     async for chunk in stream.aiter_stream():
@@ -271,4 +266,4 @@ async def _read_body(
             if is_cut:
                 break
             raise OutgoingRefused(f"more than {max_bytes} bytes or {MAX_CHUNKS} chunks")
-    return OutgoingResponse(head.url, head.status, head.headers, bytes(body[:max_bytes]))
+    return bytes(body[:max_bytes])

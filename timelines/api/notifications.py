@@ -192,7 +192,7 @@ async def set_policy(request: SiteRequest) -> Json:
     if choice := fields.get("for_not_following"):
         old, new = ALL_FROM_FOLLOWED if choice == ACCEPT else FOLLOWED_FROM_ALL
         changed = {kind: new for kind, preference in preferences.items() if preference == old}
-        await service.set_preferences(me, changed)
+        await service.notifications.set_preferences(me, changed)
         preferences = {**preferences, **changed}
     return _policy_json(preferences.values())
 

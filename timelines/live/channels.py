@@ -138,7 +138,7 @@ class ChannelResolver:
         return Channel(f"tags:{viewer_id}", None, read_page, viewer_context, hashtags=tuple(tags))
 
     def _notifications_channel(self, viewer_id: AccountId) -> Channel:
-        read_page = partial(self.notifications.timeline, viewer_id)
+        read_page = partial(self.notifications.page, viewer_id)
         viewer_context = ViewerContext(viewer_id, ViewContext.NOTIFICATION)
         return Channel(notifications_topic(viewer_id), home_member(viewer_id), read_page, viewer_context)
 

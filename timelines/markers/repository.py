@@ -36,5 +36,6 @@ class Markers:
         marker = await self._timelines.write_script(MOVE, [key], args)
         return PostId(int(marker))
 
-    async def set_scroll_preference(self, account_id: AccountId, scrolls: bool) -> None:
+    async def set_scroll_preference(self, account_id: AccountId, *, scrolls: bool) -> None:
+        """Store whether pages load older posts near their end."""
         await self._timelines.write_one("HSET", keys.preferences(account_id), SCROLL, "on" if scrolls else "off")

@@ -32,7 +32,3 @@ class MarkerService:
         if not has_marker(timeline):
             raise TimelineNotFound
         return await self.markers.move(account_id, timeline, post_id, back=back)
-
-    async def set_scroll_preference(self, account_id: AccountId, *, scrolls: bool) -> None:
-        """Store whether pages load older posts near their end."""
-        await self.markers.set_scroll_preference(account_id, scrolls)

@@ -34,5 +34,5 @@ async def save_reading_preference(request: SiteRequest) -> HttpResponseBase:
     me, scroll = require_viewer_id(request), get_form_data(request).get("scroll", "")
     if scroll not in ("on", "off"):
         raise MalformedRequest(fields={"scroll": _("This is not one of the choices.")})
-    await request.services[MarkerService].set_scroll_preference(me, scrolls=scroll == "on")
+    await request.services[MarkerService].markers.set_scroll_preference(me, scrolls=scroll == "on")
     return done(request, {"scroll": scroll}, default="/")

@@ -1,7 +1,7 @@
 """Notifications as values: the stored form, and the form that a reader sees."""
 
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self, get_args
 
 import msgspec
 
@@ -14,10 +14,7 @@ NotificationKind = Literal[
     "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote", "report_closed",
     "archive", "import",
 ]  # fmt: skip
-NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = (
-    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote",
-    "report_closed", "archive", "import",
-)  # fmt: skip
+NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = get_args(NotificationKind)
 MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply", "quote"})
 """The kinds listed under the Mentions tab."""
 KINDS_WITHOUT_POST: Final = frozenset[NotificationKind]({"report_closed", "archive", "import"})
@@ -40,7 +37,7 @@ TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
 """The names of the kinds in the API. Only pages show OWN_KINDS."""
 
 NotificationPreference = Literal["all", "followed", "none"]
-PREFERENCES: Final[tuple[NotificationPreference, ...]] = ("all", "followed", "none")
+PREFERENCES: Final[tuple[NotificationPreference, ...]] = get_args(NotificationPreference)
 """The choices for each kind: actions of all accounts, of followed accounts, or of no account notify the reader."""
 
 UNREAD_CAP: Final = 100

@@ -142,7 +142,7 @@ class PendingNotificationService:
             await self.notifications.follow_requested(requester_id=actor_id, target_id=reader_id)
         elif entry.kind == "like" and entry.post_id is not None:  # `liked` checks whether the like exists
             post = Post(entry.post_id, reader_id, "")
-            await self.notifications.liked(account_id=actor_id, post=post, now_ms=self.clock.now_ms())
+            await self.notifications.liked(account_id=actor_id, post=post)
 
     async def _complete(self, entry: PendingNotification) -> None:
         try:

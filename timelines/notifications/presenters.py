@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from accounts.domain import Author
 from socialsite.web.responses import format_iso_time
 from timelines.notifications.notification import (
     MENTION_KINDS,
@@ -96,9 +95,9 @@ def notification_rows_html(entries: Sequence[VisibleNotification]) -> SafeString
 
 def notification_group_html(group: NotificationGroup) -> str:
     first = group.first
-    texts = [entry_html(each.entry) for each in group.members if each.entry] if first.kind in MENTION_KINDS else []
-    post = first.entry.shown if first.entry else None
     is_mention = first.kind in MENTION_KINDS
+    texts = [entry_html(each.entry) for each in group.members if each.entry and is_mention]
+    post = first.entry.shown if first.entry else None
     return render_to_string(
         "timelines/_notice.html",
         {
@@ -121,17 +120,11 @@ def notification_group_html(group: NotificationGroup) -> str:
 
 def _group_text(group: NotificationGroup) -> SafeString:
     """Return a text like "A and 4 others liked your post", in which the name is a link."""
-    kind, others = group.first.kind, len(group.authors) - 1
-    name = _name_link(group.first.author)
-    if not others:
-        return format_html(str(SINGLE_ACTOR_TEXTS[kind]).replace("%(name)s", "{}"), name)
-    text = str(MULTIPLE_ACTOR_TEXTS[kind] % {"name": "{}", "count": others})
-    return format_html(text, name)
-
-
-def _name_link(author: Author) -> SafeString:
-    name = author.display_name or author.handle
-    return format_html('<a href="{}"><bdi class="name">{}</bdi></a>', profile_url(author.handle), name)
+    author, others = group.first.author, len(group.authors) - 1
+    text = (MULTIPLE_ACTOR_TEXTS if others else SINGLE_ACTOR_TEXTS)[group.first.kind]
+    link = '<a href="{}"><bdi class="name">{}</bdi></a>'
+    name = format_html(link, profile_url(author.handle), author.display_name or author.handle)
+    return format_html(text % {"name": "{}", "count": others}, name)
 
 
 def excerpt(text: str) -> str:

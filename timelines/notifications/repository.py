@@ -112,17 +112,15 @@ class Notifications:
     async def set_preferences(
         self, reader_id: AccountId, preferences: Mapping[NotificationKind, NotificationPreference]
     ) -> None:
-        key = keys.preferences(reader_id)
-        fields = [part for kind, preference in preferences.items() for part in (kind, preference)]
-        if fields:
-            await self._timelines.execute("HSET", key, *fields)
+        """Store preferences for future notifications. Existing notifications stay."""
+        if fields := [part for preference in preferences.items() for part in preference]:
+            await self._timelines.write_one("HSET", keys.preferences(reader_id), *fields)
 
 
+@lru_cache(maxsize=5_000)
 def unread_command(reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> Command:
     """Return the command whose reply `parse_unread` takes."""
-    if below is None:
-        return _first_unread_command(reader_id)
-    return UNREAD.command(_script_keys(reader_id), [f"({below}", limit])
+    return UNREAD.command(_script_keys(reader_id), ["+inf" if below is None else f"({below}", limit])
 
 
 def parse_unread(reply: Reply, limit: int = UNREAD_BATCH) -> UnreadBatch:
@@ -131,11 +129,6 @@ def parse_unread(reply: Reply, limit: int = UNREAD_BATCH) -> UnreadBatch:
         return UnreadBatch(newest)
     last = PostId(int(float(reply[-1]))) if len(reply) > 2 * limit else None
     return UnreadBatch(newest, tuple(_parse_notifications(reply[1:])), last)
-
-
-@lru_cache(maxsize=5_000)
-def _first_unread_command(reader_id: AccountId) -> Command:
-    return UNREAD.command(_script_keys(reader_id), ["+inf", UNREAD_BATCH])
 
 
 def _script_keys(reader_id: AccountId) -> tuple[Key, Key]:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED
 from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, ms_from_id
-from socialsite.store import Command, Read, Reply
+from socialsite.store import Read, Reply
 from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import (
@@ -21,7 +21,6 @@ from timelines.notifications.notification import (
     Notification,
     NotificationKind,
     NotificationPage,
-    NotificationPreference,
     VisibleNotification,
 )
 from timelines.notifications.repository import (
@@ -31,7 +30,6 @@ from timelines.notifications.repository import (
     Preferences,
     UnreadBatch,
     parse_unread,
-    unread_command,
 )
 from timelines.notifications.visibility import NotificationVisibility
 from timelines.pages.page import ABOVE_ALL_IDS, DEFAULT_LIMIT
@@ -78,7 +76,10 @@ class NotificationService:
     # Writing
 
     async def notify(self, post: Post) -> None:
-        """Notify the accounts that a new post answers, quotes, mentions or boosts. The call may be repeated."""
+        """Notify the accounts that a new post answers, quotes, mentions or boosts. The call may be repeated.
+
+        A boost that is undone and repeated notifies at most once a day.
+        """
         if post.boost_of is not None:
             if post.boosted_author_id is not None:
                 kinds: dict[AccountId, NotificationKind] = {post.boosted_author_id: "boost"}
@@ -105,16 +106,12 @@ class NotificationService:
         readers = [id for id in mentioned.values() if id not in (post.reply_to_author_id, post.extra.quoted_author_id)]
         await self._add(dict.fromkeys(readers, "mention"), post.author_id, post.id)
 
-    async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:
+    async def liked(self, *, account_id: AccountId, post: Post) -> None:
         """Notify the author of a like, at most once a day even if the like is undone and repeated."""
         if account_id != post.author_id:
             since_ms = await self.notifications.liked_since_ms(post.id, account_id)
             if since_ms is not None:
                 await self._add({post.author_id: "like"}, account_id, post.id, since_ms)
-
-    async def boosted(self, *, boost: Post) -> None:
-        """Notify the author of a boost, at most once a day. The worker repeats the call."""
-        await self.notify(boost)
 
     async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None:
         await self._add({followed_id: "follow"}, follower_id, None)
@@ -194,22 +191,29 @@ class NotificationService:
         limit: int = DEFAULT_LIMIT,
         kinds: Collection[NotificationKind] | None = None,
         actor_id: AccountId | None = None,
+        max_rounds: int = MAX_ROUNDS,
     ) -> NotificationPage:
         """Return a page of notifications of `kinds` and of one actor (default: all), newest first.
 
         Only the last page may be shorter. The page is directly above `after` if it is given.
         """
-        if after is None:
-            edge = ABOVE_ALL_IDS if before is None else before
-            return await self._page(viewer_id, edge, limit, kinds, actor_id=actor_id)
-        page = await self._page(viewer_id, after, limit, kinds, actor_id=actor_id, upward=True)
-        return NotificationPage(page.entries[::-1], None, previous_after=page.next_before)
-
-    async def timeline(
-        self, viewer_id: AccountId, *, before: int | None = None, after: int | None = None, limit: int
-    ) -> NotificationPage:
-        """Return a page of notifications with the cursors of a timeline, as the socket needs it."""
-        return await self.page(viewer_id, before=before, after=after, limit=limit)
+        edge = after if after is not None else ABOVE_ALL_IDS if before is None else before
+        entries: list[VisibleNotification] = []
+        last: PostId | None = None
+        size = UNREAD_BATCH if kinds is not None or actor_id else min(limit + 1, UNREAD_BATCH)
+        for _ in range(max_rounds):
+            read_mark, stored, last = await self.notifications.read(viewer_id, edge, size, upward=after is not None)
+            selected = [
+                each for each in stored if (kinds is None or each.kind in kinds) and actor_id in (None, each.account_id)
+            ]
+            entries += await self.visibility.visible(viewer_id, selected, read_mark)
+            if last is None or len(entries) > limit:
+                break
+            edge, size = last, max(UNREAD_BATCH, size * BATCH_GROWTH)
+        if len(entries) > limit:
+            last = entries[limit - 1].id
+        page = tuple(entries[:limit])
+        return NotificationPage(page, last) if after is None else NotificationPage(page[::-1], None, last)
 
     async def delete(self, viewer_id: AccountId, ids: Collection[PostId] | None = None) -> None:
         """Delete notifications, or all of them. A cause that is repeated notifies again."""
@@ -224,45 +228,13 @@ class NotificationService:
 
     async def find(self, viewer_id: AccountId, notification_id: PostId) -> VisibleNotification | None:
         """Return one notification, or None if the viewer may not see it."""
-        page = await self._page(viewer_id, notification_id + 1, 1, None, rounds=1)
+        page = await self.page(viewer_id, before=notification_id + 1, limit=1, max_rounds=1)
         return next((each for each in page.entries if each.id == notification_id), None)
-
-    async def _page(
-        self,
-        viewer_id: AccountId,
-        edge: int,
-        limit: int,
-        kinds: Collection[NotificationKind] | None,
-        *,
-        actor_id: AccountId | None = None,
-        upward: bool = False,
-        rounds: int = MAX_ROUNDS,
-    ) -> NotificationPage:
-        entries: list[VisibleNotification] = []
-        last: PostId | None = None
-        size = UNREAD_BATCH if kinds is not None or actor_id else min(limit + 1, UNREAD_BATCH)
-        for _ in range(rounds):
-            read_mark, stored, last = await self.notifications.read(viewer_id, edge, size, upward=upward)
-            selected = [
-                each for each in stored if (kinds is None or each.kind in kinds) and actor_id in (None, each.account_id)
-            ]
-            entries += await self.visibility.visible(viewer_id, selected, read_mark)
-            if last is None or len(entries) > limit:
-                break
-            edge, size = last, max(UNREAD_BATCH, size * BATCH_GROWTH)
-        if len(entries) > limit:
-            return NotificationPage(tuple(entries[:limit]), entries[limit - 1].id)
-        return NotificationPage(tuple(entries), last)
 
     # Unread notifications
 
-    @staticmethod
-    def unread_command(viewer_id: AccountId) -> Command:
-        """Return the command whose reply `badge` takes. The caller sends it together with other commands."""
-        return unread_command(viewer_id)
-
     async def badge(self, viewer_id: AccountId, reply: Reply) -> Badge:
-        """Return the badge. A second read is needed only if notifications are unread."""
+        """Return the badge from the reply to `unread_command`. Only unread notifications need a second read."""
         batch = parse_unread(reply)
         return Badge(batch.newest, await self._count(viewer_id, batch) if batch.notifications else 0)
 
@@ -288,9 +260,3 @@ class NotificationService:
 
     async def preferences(self, account_id: AccountId) -> Preferences:
         return (await self.notifications.preferences([account_id]))[account_id]
-
-    async def set_preferences(
-        self, account_id: AccountId, preferences: Mapping[NotificationKind, NotificationPreference]
-    ) -> None:
-        """Store preferences for future notifications. Existing notifications stay."""
-        await self.notifications.set_preferences(account_id, preferences)

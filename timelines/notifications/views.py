@@ -17,7 +17,6 @@ from timelines.notifications.notification import (
     OWN_KINDS,
     PREFERENCES,
     NotificationKind,
-    NotificationPage,
     NotificationPreference,
 )
 from timelines.notifications.presenters import notification_json, notification_rows_html
@@ -26,7 +25,7 @@ from timelines.notifications.thread_mutes import MutedThreadService
 from timelines.pages.page import MAX_LIMIT
 from timelines.pages.presenters import post_json, post_url
 from timelines.pages.queries import decode_id, parse_cursor, parse_limit
-from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
+from timelines.pages.responses import optional_placeholder, url_with_query
 
 NOTIFICATIONS_URL, NOTIFICATION_SETTINGS_URL = "/notifications/", "/accounts/notifications/"
 KIND_LABELS: Final = {
@@ -61,24 +60,18 @@ async def index(request: SiteRequest) -> HttpResponseBase:
     return respond(
         request,
         "timelines/notifications.html",
-        page=lambda: _page_context(page, next_url, is_mentions=is_mentions, is_first=cursor is None),
+        page=lambda: {
+            "rows_html": Placeholder(notification_rows_html(page.entries)),
+            "is_empty": not page.entries,
+            "newest": Placeholder(str(page.entries[0].id) if page.entries else "0"),
+            "has_unread": any(not each.is_read for each in page.entries),
+            "tab": "mentions" if is_mentions else "all",
+            "live": cursor is None,
+            "next_url": optional_placeholder(next_url),
+            "page_title": _("Notifications"),
+        },
         data=lambda: {"notifications": [notification_json(each) for each in page.entries], "next": next_url},
     )
-
-
-def _page_context(
-    page: NotificationPage, next_url: str | None, *, is_mentions: bool, is_first: bool
-) -> TemplateContext:
-    return {
-        "rows_html": Placeholder(notification_rows_html(page.entries)),
-        "is_empty": not page.entries,
-        "newest": Placeholder(str(page.entries[0].id) if page.entries else "0"),
-        "has_unread": any(not each.is_read for each in page.entries),
-        "tab": "mentions" if is_mentions else "all",
-        "live": is_first,
-        "next_url": optional_placeholder(next_url),
-        "page_title": _("Notifications"),
-    }
 
 
 async def count_unread(request: SiteRequest) -> HttpResponseBase:
@@ -114,7 +107,8 @@ async def show_settings(request: SiteRequest) -> HttpResponseBase:
 
 async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     """Change the submitted preferences. The JSON response has all preferences."""
-    me, services, fields = require_viewer_id(request), request.services, get_changed_fields(request)
+    me, service = require_viewer_id(request), request.services[NotificationService]
+    fields = get_changed_fields(request)
     errors: dict[str, str] = {
         kind: _("This is not one of the choices.")
         for kind in NOTIFICATION_KINDS
@@ -125,15 +119,14 @@ async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     preferences: dict[NotificationKind, NotificationPreference] = {
         kind: cast(NotificationPreference, fields[kind]) for kind in NOTIFICATION_KINDS if kind in fields
     }
-    await services[NotificationService].set_preferences(me, preferences)
-    data = {"notifications": await services[NotificationService].preferences(me)}
+    await service.notifications.set_preferences(me, preferences)
+    data = {"notifications": await service.preferences(me)}
     return done(request, data, default=NOTIFICATION_SETTINGS_URL, message=_("Your choices are saved."))
 
 
 async def mute_thread(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    entry = await request.services[MutedThreadService].mute(
-        account_id=require_viewer_id(request), post_id=post_id, now_ms=request.services.clock.now_ms()
-    )
+    me, now_ms = require_viewer_id(request), request.services.clock.now_ms()
+    entry = await request.services[MutedThreadService].mute(account_id=me, post_id=post_id, now_ms=now_ms)
     message, url = _("You get no more notifications about this conversation."), post_url(post_id, entry.author)
     return done(request, post_json(entry), default=url, message=message)
 

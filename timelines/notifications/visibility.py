@@ -114,10 +114,9 @@ def may_notify(actor: Author, reader: ViewerRelations) -> bool:
 def _read_causes(viewer_id: AccountId, notifications: Sequence[Notification]) -> Read[Causes]:
     commands: dict[str, Command] = {}
     for each in notifications:
-        if each.kind == "like" and each.post_id is not None:
-            commands[each.member] = ("ZSCORE", keys.likes(each.post_id), each.account_id)
-        elif each.kind == "boost" and each.post_id is not None:
-            commands[each.member] = ("ZSCORE", keys.boosts(each.post_id), each.account_id)
+        if each.kind in ("like", "boost") and each.post_id is not None:
+            key = keys.likes(each.post_id) if each.kind == "like" else keys.boosts(each.post_id)
+            commands[each.member] = ("ZSCORE", key, each.account_id)
         elif each.kind == "request":
             commands[each.member] = ("ZSCORE", keys.follow_requests(viewer_id), each.account_id)
     return Read(

@@ -1,9 +1,7 @@
 """Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urljoin
 
 import msgspec
 import structlog
@@ -11,7 +9,7 @@ from msgspec import structs
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, TimeSource
-from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse
+from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse, join_url
 from socialsite.recipes.job import make_job_decoder
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
@@ -76,7 +74,7 @@ class PreviewService:
     async def request(self, post: Post) -> None:
         """Queue the link of a new post, unless it was fetched lately. The worker calls this; it may repeat."""
         url = link_of(post) if self.link_previews and post.boost_of is None else None
-        if url is not None and not await self._is_fresh(url):
+        if url is not None and not self._is_fresh(await self.previews.find(url)):
             await self.preview_queue.add(encode_job(FetchPreview(url, post.author_id, post.id)), sender=post.author_id)
 
     async def request_edit(self, versions: Sequence[Post], number: int) -> None:
@@ -89,32 +87,30 @@ class PreviewService:
             job = FetchPreview(url, RENEWAL_SENDER, post_id, is_renewal=True)
             await self.preview_queue.add(encode_job(job), sender=RENEWAL_SENDER)
 
-    async def _is_fresh(self, url: str) -> bool:
-        preview = await self.previews.find(url)
+    def _is_fresh(self, preview: LinkPreview | None) -> bool:
         return preview is not None and preview.fetched_ms > self.clock.now_ms() - RENEW_AFTER_MS
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Fetch a link and show its preview in open pages, too. Raises PermanentFailure if this is not a job."""
         job = decode_job(payload)
-        if not self.link_previews:
-            return ()
-        await self._renew(job.url, REPEATED_FAILURE_TTL_MS if job.is_renewal else FAILURE_TTL_MS)
-        preview = await self.previews.find(job.url)
-        if preview is not None and preview.title:
-            await self.announce_post(job.post_id)
+        if self.link_previews:
+            preview = await self._renew(job.url, REPEATED_FAILURE_TTL_MS if job.is_renewal else FAILURE_TTL_MS)
+            if preview.title:
+                await self.announce_post(job.post_id)
         return ()
 
-    async def _renew(self, url: str, failure_ttl_ms: int) -> None:
+    async def _renew(self, url: str, failure_ttl_ms: int) -> LinkPreview:
         """Fetch a link and store its preview, unless it was fetched lately. A failure keeps the former preview."""
-        if not await self._is_fresh(url):
-            former = await self.previews.find(url)
-            preview = await self._fetch(url)
-            if not preview.title and former is not None and former.title:
-                await self.previews.save(structs.replace(former, fetched_ms=preview.fetched_ms))
-                return
-            await self.previews.save(preview, failure_ttl_ms)
-            if former is not None and (picture := former.picture) is not None:
-                await self.media.discard_preview(picture.id, f"{picture.id}-{picture.secret}")
+        former = await self.previews.find(url)
+        if former is not None and self._is_fresh(former):
+            return former
+        preview = await self._fetch(url)
+        if former is not None and former.title and not preview.title:
+            preview = structs.replace(former, fetched_ms=preview.fetched_ms)
+        await self.previews.save(preview, failure_ttl_ms)
+        if former is not None and (picture := former.picture) is not None and picture != preview.picture:
+            await self.media.discard_preview(picture.id, f"{picture.id}-{picture.secret}")
+        return preview
 
     async def _fetch(self, url: str) -> LinkPreview:
         """Return the preview of a link with its encoded picture, or a failure."""
@@ -123,12 +119,10 @@ class PreviewService:
         if page is None:
             return LinkPreview(url, fetched_ms=now_ms)
         preview, picture_url = parse_page(url, page.body, page.headers.get("content-type", ""), now_ms)
-        if preview.title and picture_url:
-            with suppress(ValueError):  # the guard refuses what is not a URL
-                picture_url = urljoin(page.url, picture_url)
-            if picture := await self._get(picture_url, UPLOAD_TYPES, PICTURE_MAX_BYTES):
-                preview = structs.replace(preview, picture=await self.media.upload_preview(picture.body))
-        return preview
+        if not preview.title or not picture_url:
+            return preview
+        picture = await self._get(join_url(page.url, picture_url), UPLOAD_TYPES, PICTURE_MAX_BYTES)
+        return structs.replace(preview, picture=await self.media.upload_preview(picture.body)) if picture else preview
 
     async def _get(
         self, url: str, accept: Collection[str], max_bytes: int, *, is_cut: bool = False

@@ -6,11 +6,11 @@ replace an undelivered message by its repetition.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 import msgspec
 import structlog
 from django.conf import settings
+from django.utils.http import parse_http_date_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
@@ -117,10 +117,7 @@ class PushSending:
         text = response.headers.get("retry-after", "").strip()
         if text.isdecimal():
             return min(int(text[:9]) * 1_000, MAX_DELAY_MS)
-        try:
-            at_ms = int(parsedate_to_datetime(text).timestamp() * 1_000)
-        except ValueError:
-            return 0
+        at_ms = 1_000 * (parse_http_date_safe(text) or 0)
         return max(0, min(at_ms - self.clock.now_ms(), MAX_DELAY_MS))
 
 

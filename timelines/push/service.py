@@ -106,10 +106,10 @@ class PushService:
         if not self.push_enabled:
             raise NotFound
         try:
-            target = self.outgoing.check(endpoint)
-        except OutgoingRefused as error:
-            raise Invalid({"endpoint": _("This is not the address of a push service.")}) from error
-        if target.scheme != b"https":
+            is_encrypted = self.outgoing.check(endpoint).scheme == b"https"
+        except OutgoingRefused:
+            is_encrypted = False
+        if not is_encrypted:
             raise Invalid({"endpoint": _("This is not the address of a push service.")})
         return PushSubscription.parse(endpoint=endpoint, p256dh=p256dh, auth=auth, created_ms=self.clock.now_ms())
 

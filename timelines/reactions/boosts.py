@@ -57,7 +57,7 @@ class BoostService:
             raise PostUnconfirmed from error
         except PostGone as gone:
             raise PostNotFound from gone
-        await self.notifications.boosted(boost=boost)
+        await self.notifications.notify(boost)
         await self.live.counts_changed(original.id)
 
     async def unboost(self, account_id: AccountId, original_id: PostId) -> None:

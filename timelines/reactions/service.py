@@ -63,7 +63,7 @@ class ReactionsService:
             except PostGone as gone:
                 raise PostNotFound from gone
             await self.reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
-            await self.notifications.liked(account_id=account_id, post=original, now_ms=now_ms)
+            await self.notifications.liked(account_id=account_id, post=original)
         await self.live.counts_changed(original.id)
         return await self._load_visible(original.id, account_id)
 

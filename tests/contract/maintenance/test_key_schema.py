@@ -163,7 +163,7 @@ async def use_notices(site: Services, world: World) -> None:
     erin, frank = await world.people("erin", "frank")
     await erin.follows(frank)
     await site.notifications.mark_read(frank.id, PostId(1 << 52))
-    await site.notifications.set_preferences(frank.id, {"like": "none"})
+    await site.repositories.notifications.set_preferences(frank.id, {"like": "none"})
     await site.followed_hashtags.follow(account_id=erin.id, tag="words", now_ms=site.clock.now_ms())
     post, now_ms = await frank.publishes("#words"), site.clock.now_ms()
     subscription = site.push.parse_subscription(endpoint="https://push.example.com/", **PushDevice("").keys)

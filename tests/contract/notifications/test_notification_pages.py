@@ -10,7 +10,7 @@ from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
 from timelines.live.process_messages import Notified
-from timelines.notifications.repository import NOTIFICATIONS_CAP
+from timelines.notifications.repository import NOTIFICATIONS_CAP, unread_command
 
 
 async def test_the_read_marker_only_moves_forward_and_stays_below_new_notifications(
@@ -46,7 +46,7 @@ async def test_pages_are_full_until_the_last_page(
         before = page.next_before
     assert before is None
     assert seen == sorted(set(seen), reverse=True)
-    newer = await services.notifications.timeline(alice.id, after=seen[4], limit=3)
+    newer = await services.notifications.page(alice.id, after=seen[4], limit=3)
     assert [each.id for each in newer.entries] == seen[1:4]
     assert newer.previous_after == seen[1]
     mentions = await services.notifications.page(alice.id, kinds={"mention"})
@@ -74,7 +74,7 @@ async def test_unread_notifications_are_counted_up_to_ninety_nine(
     for post in posts:
         await acts.likes(bob, post)
     assert await count_unread(alice) == 100
-    reply = (await services.store.gather([services.notifications.unread_command(alice.id)]))[0]
+    reply = (await services.store.gather([unread_command(alice.id)]))[0]
     assert (await services.notifications.badge(alice.id, reply)).text == "99+"
 
 
@@ -84,7 +84,7 @@ async def test_a_deleted_accounts_notifications_are_deleted(
     alice, bob, _ = three
     await bob.follows(alice)
     await mark_all_read(alice)
-    await services.notifications.set_preferences(alice.id, {"like": "none"})
+    await services.repositories.notifications.set_preferences(alice.id, {"like": "none"})
     await services.accounts.delete(account_id=alice.id)
     await bob.publishes("goodbye @alice")
     await world.deliver_all()

@@ -175,7 +175,7 @@ async def test_preferences_suppress_notifications(
 ) -> None:
     alice, bob, carol = three
     post = await alice.publishes("hello")
-    await services.notifications.set_preferences(alice.id, {"like": "none", "mention": "followed"})
+    await services.repositories.notifications.set_preferences(alice.id, {"like": "none", "mention": "followed"})
     await alice.follows(carol)
     await acts.likes(bob, post)
     await bob.publishes("hello @alice")

@@ -44,10 +44,10 @@ async def test_the_number_of_markers_is_bounded(services: Services) -> None:
 
 
 async def test_the_scroll_preference_is_stored_beside_other_preferences(services: Services) -> None:
-    await services.notifications.set_preferences(ME, {"like": "none"})
-    await services.markers.set_scroll_preference(ME, scrolls=False)
+    await services.repositories.notifications.set_preferences(ME, {"like": "none"})
+    await services.repositories.markers.set_scroll_preference(ME, scrolls=False)
     assert not (await services.markers.find(ME, "home")).scrolls
-    await services.markers.set_scroll_preference(ME, scrolls=True)
+    await services.repositories.markers.set_scroll_preference(ME, scrolls=True)
     assert (await services.markers.find(ME, "home")).scrolls
 
 

@@ -8,6 +8,7 @@ from tests.support.world import World
 from tests.web.api.conftest import open_api  # noqa: F401  # a fixture
 from timelines import keys
 from timelines.errors import PostNotFound
+from timelines.notifications.thread_mutes import MUTED_THREADS_CAP
 from timelines.posts.post import FOLLOWERS
 
 MUTE, UNMUTE = "Mute this conversation", "Unmute this conversation"
@@ -61,17 +62,19 @@ async def test_only_visible_threads_are_muted_and_the_newest_are_kept(site: Serv
     erin, frank = await world.people("erin", "frank")
     secret = await frank.publishes("secret", audience=FOLLOWERS)
     service, posts = site.muted_threads, [await frank.publishes(f"post {number}") for number in range(3)]
-    service.cap = 2
+    key = keys.muted_threads(erin.id)
+    earlier = [part for id in range(1, MUTED_THREADS_CAP - 1) for part in (id - MUTED_THREADS_CAP, id)]
+    await site.store.component("timelines")[key].execute("ZADD", key, *earlier)
     with pytest.raises(PostNotFound):
         await service.mute(account_id=erin.id, post_id=secret.id, now_ms=1)
     for number, post in enumerate(posts):
         entry = await service.mute(account_id=erin.id, post_id=post.id, now_ms=number)
         assert entry.viewer is not None
         assert entry.viewer.muted
-    key = keys.muted_threads(erin.id)
-    assert await site.store.component("timelines")[key].execute("ZRANGE", key, 0, -1) == [
-        b"%d" % post.id for post in posts[1:]
-    ]
+    muted = await site.store.component("timelines")[key].execute("ZRANGE", key, 0, -1)
+    assert len(muted) == MUTED_THREADS_CAP
+    assert muted[0] == b"2"
+    assert muted[-3:] == [b"%d" % post.id for post in posts]
     unmuted = await service.unmute(account_id=erin.id, post_id=posts[2].id)
     assert unmuted.viewer is not None
     assert not unmuted.viewer.muted
