@@ -1,6 +1,6 @@
 """Requests to the staff site: access, the actor for the audit log, the container, cursors of pages."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
 from typing import Any, Concatenate
 from urllib.parse import urlencode
@@ -20,12 +20,12 @@ from socialsite.admin.errors import FactorRequired, MissingRight
 from socialsite.admin.menu import OPS_PATH, build_menu, read_queue_counts
 from socialsite.container import Services
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits
 from socialsite.web.requests import (
     SAFE_METHODS,
     AsyncView,
     P,
     SiteRequest,
-    counted,
     dispatch_by_method,
     require_viewer,
     wants_json,
@@ -34,13 +34,6 @@ from socialsite.web.responses import SeeOther
 from timelines.reports.service import ReportService
 
 SECURITY_PATH = "/accounts/security/"
-
-START_PATHS: Mapping[Right, str] = {
-    "operations": OPS_PATH,
-    "reports": "/ops/reports/",
-    "accounts": "/ops/accounts/",
-}
-"""The first page of staff, by the right that it needs. The order is that of preference."""
 
 AnyView = Callable[..., Awaitable[HttpResponseBase]]
 StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpResponseBase]]
@@ -54,8 +47,7 @@ def staff_urls(right: Right, *rows: tuple[str, str, AnyView | None, AnyView | No
     """
     patterns = []
     for route, name, show, act in rows:
-        views = {"GET": show, "POST": act and counted("staff", act)}
-        dispatch = dispatch_by_method(**{method: view for method, view in views.items() if view})
+        dispatch = dispatch_by_method(**{method: view for method, view in {"GET": show, "POST": act}.items() if view})
         patterns.append(path(route, _require_right(right, dispatch), name=name))
     return patterns
 
@@ -71,9 +63,8 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
         if not await request.services[StaffService].has_listed_role(account):
             raise Http404
         if not has_right(account, right):
-            start = next((path for needed, path in START_PATHS.items() if has_right(account, needed)), None)
-            if request.path == OPS_PATH and start is not None:
-                return SeeOther(start)
+            if request.path == OPS_PATH and (groups := build_menu(account, OPS_PATH, {})):
+                return SeeOther(groups[0]["path"])
             raise MissingRight
         factors = request.services[FactorService]
         if settings.STAFF_SECOND_FACTOR and not (await factors.find(AccountId(account.id))).is_set:
@@ -83,6 +74,8 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
             return SeeOther(SECURITY_PATH)
         if not request.services[ReportService].is_backlog_fresh:
             await request.services[ReportService].open_reports()  # the menu shows the number
+        if request.method not in SAFE_METHODS:  # also without an effect, because the audit log has an entry of it
+            await request.services[ActionLimits].enforce(request.caller, "staff")
         if not wants_json(request):
             counts = await read_queue_counts(get_services(request)) if request.method in SAFE_METHODS else {}
             request.staff_menu = build_menu(account, request.path, counts)

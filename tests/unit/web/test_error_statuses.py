@@ -5,6 +5,7 @@ import pytest
 from accounts import errors as accounts
 from socialsite import errors as site
 from socialsite.admin import errors as admin
+from socialsite.site.settings import SetByEnvironment
 from socialsite.web.middleware.errors import get_error_status
 from timelines import errors as timelines
 
@@ -25,6 +26,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     admin.CannotModerateStaff: (403, "forbidden"),
     admin.CannotUndo: (409, "no_undo"),
     admin.NotSuspended: (409, "not_suspended"),
+    SetByEnvironment: (409, "refused"),
     admin.AppealDecided: (409, "decided"),
     admin.AppealOfOwnDecision: (403, "forbidden"),
     accounts.PasskeyRefused: (401, "passkey_refused"),
@@ -51,9 +53,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     site.DeadlineExceeded: (503, "unavailable"),
     admin.CannotModerateSelf: (409, "own_account"),
     admin.MissingRight: (403, "missing_right"),
-    admin.CannotChangeRole: (403, "forbidden"),
     admin.FactorRequired: (403, "factor_required"),
-    admin.DeadLetterNotFound: (404, "not_found"),
     timelines.PostNotFound: (404, "not_found"),
     timelines.TimelineNotFound: (404, "not_found"),
     timelines.HashtagNotFound: (404, "not_found"),

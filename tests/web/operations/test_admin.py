@@ -166,8 +166,16 @@ async def test_orders_of_staff_have_a_limit(site: Services, sam: HttpBrowser, al
     """So nobody can push an entry out of the audit log within days."""
     site.rules["staff"] = Rule("staff", 2)
     id = await id_of(site, "alice")
-    statuses = [(await sam.post(f"/ops/accounts/{id}/suspend/")).status_code for _ in range(3)]
+    statuses = [(await sam.post(f"/ops/accounts/{id}/sessions/end/")).status_code for _ in range(3)]
     assert statuses == [303, 303, 429]
+    assert len(await trail_of(site)) == 2
+
+
+async def test_orders_that_fail_count_too(site: Services, sam: HttpBrowser) -> None:
+    """Their entries could push others out of the audit log as well."""
+    site.rules["staff"] = Rule("staff", 2)
+    statuses = [(await sam.post_json("/ops/reports/1/claim/")).status_code for _ in range(3)]
+    assert statuses == [404, 404, 429]
     assert len(await trail_of(site)) == 2
 
 
