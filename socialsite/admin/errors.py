@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Conflict, Forbidden, NotFound
+from socialsite.errors import Conflict, Forbidden
 
 
 class CannotModerateSelf(Conflict):
@@ -15,21 +15,9 @@ class MissingRight(Forbidden):
     message = _("Your role does not include this. An owner of the site can change your role.")
 
 
-class CannotChangeRole(Forbidden):
-    """An owner gives and takes every role, an admin the role of moderators."""
-
-    message = _("Your role does not allow you to give or take this role.")
-
-
 class FactorRequired(Forbidden):
     code = "factor_required"
     message = _("The pages of staff need a second factor. Please set one up first.")
-
-
-class DeadLetterNotFound(NotFound):
-    """The dead letter was retried or deleted, or the cap removed it."""
-
-    message = _("This failed job no longer exists.")
 
 
 class CannotUndo(Conflict):

@@ -55,13 +55,20 @@ async def record_action(services: Services, action: str, account: Account, detai
     await AuditLog(services.store).record(OPERATOR, action, f"account:{account.id}", detail)
 
 
-def add_password_arguments(parser: CommandParser) -> None:
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--password", help="seen by others in the list of processes: rather use the next one")
-    group.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+class PasswordCommand(AccountCommand):
+    """A command for one account and its new password, which is options["new_password"]."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        group = parser.add_mutually_exclusive_group()
+        group.add_argument("--password", help="seen by others in the list of processes: rather use the next one")
+        group.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        options["new_password"] = _read_password(options)
 
 
-def read_password(options: dict[str, Any]) -> str:
+def _read_password(options: dict[str, Any]) -> str:
     """Return the password from the options, or read it from the terminal.
 
     Raises CommandError if there is no password, or if it is weak.

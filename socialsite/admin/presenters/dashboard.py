@@ -1,8 +1,7 @@
 """The dashboard: processes, outbox, fan-outs, servers and their memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
@@ -67,17 +66,13 @@ def dashboard_json(found: Dashboard) -> JsonObject:
         "processes": found.processes,
         "outbox": depths[OUTBOX] if depths else None,
         "queues": depths or None,
-        "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_json(each, found.authors)),
-        "nodes": _map_rows(nodes, lambda node: {k: v for k, v in asdict(node).items() if k != "slow"}),
-        "slow": None if nodes is None else newest_slow_calls(nodes),
+        "fan_outs": found.fan_outs and [fan_out_json(each, found.authors) for each in found.fan_outs],
+        "nodes": nodes and [{k: v for k, v in asdict(node).items() if k != "slow"} for node in nodes],
+        "slow": nodes and newest_slow_calls(nodes),
         "memory": memory_json(found.memory) if found.memory else None,
         "drift": found.repair_counts,
         "disk": dict(zip(("counted_bytes", "folder"), found.disk, strict=True)) if found.disk else None,
     }
-
-
-def _map_rows(found: Sequence[Any] | None, row: Any) -> list[Any] | None:
-    return None if found is None else [row(each) for each in found]
 
 
 def fan_out_json(each: FanOut, authors: Mapping[AccountId, Author]) -> JsonObject:

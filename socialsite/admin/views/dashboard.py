@@ -99,7 +99,7 @@ async def audit_log(request: SiteRequest) -> HttpResponse:
         **facts,
     )
     ids = {id for entry in entries for id in (entry.actor_id, entry.account_id) if id is not None}
-    authors = await services[AccountService].find_authors(ids) if ids else {}
+    authors = await services[AccountService].find_authors(ids)
     next_url = build_next_url(request, cursor, **query)
     return respond(
         request,

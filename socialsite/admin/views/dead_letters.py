@@ -10,10 +10,9 @@ from django.utils.translation import gettext_lazy
 
 from accounts.accounts.service import AccountService
 from socialsite.admin.dead_letters import describe_letter
-from socialsite.admin.errors import DeadLetterNotFound
 from socialsite.admin.presenters.accounts import letter_json
 from socialsite.admin.requests import build_next_url, get_services, record_action
-from socialsite.errors import MalformedRequest
+from socialsite.errors import MalformedRequest, NotFound
 from socialsite.recipes.job_queue import OUTBOX, STREAM_ID, JobQueue, validated_stream_id
 from socialsite.web.requests import SiteRequest, get_form_data
 from socialsite.web.responses import done, respond
@@ -27,7 +26,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     before = parse_cursor(request.GET, validated_stream_id)
     letters = [describe_letter(each, queue.name) for each in await queue.read_dead_letters(LETTERS_PER_PAGE, before)]
     ids = {letter.account_id for letter in letters if letter.account_id is not None}
-    authors = await request.services[AccountService].find_authors(ids) if ids else {}
+    authors = await request.services[AccountService].find_authors(ids)
     cursor = letters[-1].letter.id if len(letters) == LETTERS_PER_PAGE else None
     next_url = build_next_url(request, cursor, **({} if queue.name == OUTBOX else {"queue": queue.name}))
     return respond(
@@ -65,7 +64,7 @@ def _make_action_view(
         queue = _find_queue(request, get_form_data(request).get("queue"))
         await record_action(request, action, f"letter:{id}")
         if not await perform(queue, id):
-            raise DeadLetterNotFound
+            raise NotFound(_("This failed job no longer exists."))
         url = "/ops/deadletters/" if queue.name == OUTBOX else f"/ops/deadletters/?queue={queue.name}"
         return done(request, {result_name: id}, default=url, message=success_message)
 

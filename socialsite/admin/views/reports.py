@@ -42,7 +42,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     else:
         entries, next_cursor = await reports.queue(me, cursor, chosen, only_own=shown == "mine")
     ids = {each.account_id for each in entries} | {each.claim.staff_id for each in entries if each.claim}
-    authors = await _find_authors(request, ids | find_account_ids(closed))
+    authors = await request.services[AccountService].find_authors(ids | find_account_ids(closed))
     query = {"show": shown, **({"category": category} if category else {})}
     next_url = build_next_url(request, next_cursor, **query)
     return respond(
@@ -78,9 +78,8 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
     )
     others = [each for each in related.about if each.id != report.id]
     ids = find_account_ids([report, *others, *related.by]) | ({claim.staff_id} if claim else set())
-    authors, target = await run_together(
-        _find_authors(request, ids), request.services[AccountService].find(report.target_id)
-    )
+    accounts = request.services[AccountService]
+    authors, target = await run_together(accounts.find_authors(ids), accounts.find(report.target_id))
     return respond(
         request,
         "ops/report.html",
@@ -136,13 +135,9 @@ async def close(request: SiteRequest, report_id: int) -> HttpResponseBase:
     )
 
 
-async def _find_authors(request: SiteRequest, ids: set[AccountId]) -> Authors:
-    return await request.services[AccountService].find_authors(ids - {NOBODY}) if ids - {NOBODY} else {}
-
-
 def find_account_ids(reports: list[Report]) -> set[AccountId]:
     """Return the accounts that ops/_reports.html names."""
-    return {id for each in reports for id in (each.target_id, each.reporter_id, each.closed_by)}
+    return {id for each in reports for id in (each.target_id, each.reporter_id, each.closed_by)} - {NOBODY}
 
 
 def _entry_row(entry: QueueEntry, authors: Authors) -> TemplateContext:

@@ -116,7 +116,7 @@ async def appeals(
     sanctions = SanctionService(get_services(request))
     open_appeals, cursor = await sanctions.list_appeals(parse_id_cursor(request.GET, decode_id) or 0, APPEALS_PER_PAGE)
     ids = {each.account_id for each in open_appeals} | {each.actor_id for each in open_appeals}
-    authors = await request.services[AccountService].find_authors(ids) if ids else {}
+    authors = await request.services[AccountService].find_authors(ids)
     others_decide = await sanctions.has_other_deciders(actor)
     next_url = build_next_url(request, cursor)
     answer = get_form_data(request).get("answer", "")

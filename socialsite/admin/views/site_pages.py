@@ -1,7 +1,5 @@
 """The public pages about the site: its number of accounts and its activity, at most a minute old, and its texts."""
 
-from dataclasses import asdict, dataclass
-
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
@@ -16,27 +14,18 @@ from socialsite.web.cache import get_or_compute
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import get_site, respond
-from timelines.pages.site_texts import SiteText, rules_html, site_text_html, staff_html
+from timelines.pages.site_texts import rules_html, site_text_html, staff_html
 from timelines.templatetags.timelines_tags import number
 
 FIGURES_TTL_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class SiteFigures:
-    accounts: int
-    posts_today: int
-    active_today: int
-    active_month: int
-
-
 async def about(request: SiteRequest) -> HttpResponse:
     services = get_services(request)
-    figures, site = {}, get_site(request)
+    site, figures = get_site(request), dict[str, int]()
     shows_people = request.account is not None or not site.members_only
     if shows_people:
-        read = get_or_compute("about", SiteFigures, FIGURES_TTL_S, lambda: read_site_figures(services))
-        figures = asdict(await read)
+        figures = await get_or_compute("about", dict[str, int], FIGURES_TTL_S, lambda: _read_figures(services))
     return respond(
         request,
         "ops/about.html",
@@ -66,7 +55,7 @@ def _contact_url(contact: str) -> str:
     return f"mailto:{contact}" if "@" in contact and " " not in contact else ""
 
 
-async def read_site_figures(services: Services) -> SiteFigures:
+async def _read_figures(services: Services) -> dict[str, int]:
     now_ms = services.clock.now_ms()
     stats, midnight_ms = services.statistics.stats, now_ms - now_ms % DAY_MS
     accounts, posts, today, month = await run_together(
@@ -75,28 +64,25 @@ async def read_site_figures(services: Services) -> SiteFigures:
         stats.count_active_accounts(1, now_ms=now_ms),
         stats.count_active_accounts(30, now_ms=now_ms),
     )
-    return SiteFigures(accounts, posts.get(ALL_MEMBERS, 0), today, month)
+    posts_today = posts.get(ALL_MEMBERS, 0)
+    return {"accounts": accounts, "posts_today": posts_today, "active_today": today, "active_month": month}
 
 
 async def rules(request: SiteRequest) -> HttpResponse:
     site = get_site(request)
-    return _text_page(request, _("Rules"), rules_html(site), {"rules": site.rules})
+    return _text_page(request, _("Rules"), rules_html(site), rules=site.rules)
 
 
 async def privacy(request: SiteRequest) -> HttpResponse:
-    return _site_text_page(request, "privacy", _("Privacy"))
+    html = site_text_html(get_site(request), "privacy")
+    return _text_page(request, _("Privacy"), html, content=html + "")
 
 
 async def terms(request: SiteRequest) -> HttpResponse:
-    return _site_text_page(request, "terms", _("Terms of use"))
+    html = site_text_html(get_site(request), "terms")
+    return _text_page(request, _("Terms of use"), html, content=html + "")
 
 
-def _site_text_page(request: SiteRequest, name: SiteText, title: str) -> HttpResponse:
-    html = site_text_html(get_site(request), name)
-    return _text_page(request, title, html, {"content": html + ""})
-
-
-def _text_page(request: SiteRequest, title: str, html: str, data: object) -> HttpResponse:
-    url = request.build_absolute_uri(request.path)
-    page = {"page_title": title, "text_html": html, "canonical_url": url}
+def _text_page(request: SiteRequest, title: str, html: str, **data: object) -> HttpResponse:
+    page = {"page_title": title, "text_html": html, "canonical_url": request.build_absolute_uri(request.path)}
     return respond(request, "site/text.html", page=lambda: page, data=lambda: data)

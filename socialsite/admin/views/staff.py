@@ -13,10 +13,9 @@ from accounts.forms import parse_choice
 from accounts.models import Account
 from accounts.roles import ROLES, Role, may_change_role
 from accounts.sessions.authentication import require_account
-from socialsite.admin.errors import CannotChangeRole
 from socialsite.admin.labels import ROLE_LABELS, JsonObject, TemplateContext
 from socialsite.admin.requests import record_action
-from socialsite.errors import ApiError
+from socialsite.errors import ApiError, Forbidden
 from socialsite.ids import AccountId
 from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import SiteRequest, get_form_data
@@ -47,7 +46,7 @@ async def change(request: SiteRequest) -> HttpResponseBase:
     account = await _find_account(request, fields.get("handle", "").strip().removeprefix("@"))
     role: Role = "" if fields.get("role") == NO_ROLE else parse_choice("role", fields.get("role"), ROLES)
     if not may_change_role(viewer, account.role, role):
-        raise CannotChangeRole
+        raise Forbidden(_("Your role does not allow you to give or take this role."))
     await record_action(request, "role", f"account:{account.id}", f"role:{role or NO_ROLE}")
     await request.services[StaffService].set_role(AccountId(account.id), role)
     data = _members_json(await _load_members(request))

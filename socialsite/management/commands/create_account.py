@@ -6,36 +6,25 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.accounts.validation import validate_handle
 from accounts.models import Account
-from accounts.roles import OWNER, ROLES
+from accounts.roles import OWNER, ROLES, Role
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.account_command import (
-    AccountCommand,
-    add_password_arguments,
-    read_password,
-    record_action,
-)
+from socialsite.management.account_command import PasswordCommand, record_action
 
 
-class Command(AccountCommand):
+class Command(PasswordCommand):
     help = "Create an account. Handles that are reserved from sign-up may be used here."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        add_password_arguments(parser)
         parser.add_argument(
             "--staff", action="store_true", help="may see the pages of staff; the first one is an owner"
         )
         parser.add_argument("--role", choices=ROLES, default="", help="the role of staff (see docs/reference/admin.md)")
 
-    def prepare_options(self, options: dict[str, Any]) -> None:
-        options["new_password"] = read_password(options)
-
     async def perform(self, services: Services, options: dict[str, Any]) -> str:
         handle = validate_handle(options["handle"], allow_reserved=True)
-        role = options["role"]
-        if options["staff"] and not role:
-            role = OWNER
+        role: Role = options["role"] or (OWNER if options["staff"] else "")
         existing = await services.accounts.find_by_handle(handle)
         if existing is not None:
             await _require_same_account(services, existing, options["new_password"], role)

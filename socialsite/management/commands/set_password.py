@@ -2,27 +2,12 @@
 
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from socialsite.container import Services
-from socialsite.management.account_command import (
-    AccountCommand,
-    add_password_arguments,
-    get_existing_account,
-    read_password,
-    record_action,
-)
+from socialsite.management.account_command import PasswordCommand, get_existing_account, record_action
 
 
-class Command(AccountCommand):
+class Command(PasswordCommand):
     help = "Give an account another password; its open sessions end."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        add_password_arguments(parser)
-
-    def prepare_options(self, options: dict[str, Any]) -> None:
-        options["new_password"] = read_password(options)
 
     async def perform(self, services: Services, options: dict[str, Any]) -> str:
         account = await get_existing_account(services, options["handle"])
