@@ -1,7 +1,8 @@
 """Stores each account as a Redis hash, and claims handles.
 
-An account changes only by scripts on its own key. A handle is claimed once and never again. Decoded accounts and
-authors are cached by their stored bytes, so a cached value is never outdated.
+An account changes only by scripts on its own key. A handle is claimed once; only that of an account that was never
+approved is free again. Decoded accounts and authors are cached by their stored bytes, so a cached value is never
+outdated.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
