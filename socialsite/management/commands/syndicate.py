@@ -1,9 +1,9 @@
 """manage.py syndicate [--once] [--concurrency N] [--dry-run]: the worker.
 
-The worker performs the jobs of all queues: it adds published posts to home and list timelines, encodes pictures, sends
-mails and push messages, and reads and writes archives. Its periodic tasks flush buffers every 10 s, and more. Any number
-of workers may run on any machines; if a worker dies, the others perform its jobs. On SIGTERM or Ctrl-C a worker finishes
-the jobs in progress, leaves the other jobs in the queue, and exits with status 0.
+The worker performs the jobs of all queues: it adds published posts to home and list timelines, encodes pictures,
+sends mails and push messages, and reads and writes archives. Periodic tasks flush buffers every 10 s, and more. Any
+number of workers may run on any machines; if a worker dies, the others perform its jobs. On SIGTERM or Ctrl-C a worker
+finishes the jobs in progress, leaves the other jobs in the queue, and exits with status 0.
 """
 
 import asyncio
