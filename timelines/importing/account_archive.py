@@ -17,10 +17,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from html.parser import HTMLParser
 from io import SEEK_END, TextIOWrapper
+from itertools import chain
 from typing import IO, Any, NamedTuple, TypeVar
 
 from timelines.exporting.repository import BOOKMARK, LIKE
 from timelines.importing.lines import LineRefused, Tally
+from timelines.importing.rows import parse_date
 from timelines.media.media import UPLOAD_MAX_BYTES
 
 MEMBERS_CAP = 100_000
@@ -33,10 +35,20 @@ RATIO_FREE_BYTES = 16 * 1024 * 1024
 CHUNK_LENGTH, ITEM_MAX_LENGTH = 64 * 1024, 4 * 1024 * 1024
 EVERYBODY = "https://www.w3.org/ns/activitystreams#Public"
 TWEETS = re.compile(r"(.*/)?data/tweets?(-part\d+)?\.js")
+TWEET_ID = re.compile(r"[0-9]{1,20}")
+TWEET_FIELDS = (
+    "id_str", "created_at", "full_text", "text", "lang", "in_reply_to_status_id_str", "possibly_sensitive", "entities",
+    "extended_entities",
+)  # fmt: skip
+TWEETS_MAX_BYTES = 256 * 1024 * 1024
+"""The size of these fields of all tweets, which are sorted in memory."""
 TWEET_DATE = "%a %b %d %H:%M:%S %z %Y"
 END_OF_ZIP = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))|PK\x06\x06(?=.{36}(.{8}))", re.DOTALL)
 """The record at the end of a zip, or of a large zip, with the number of bytes of the list of members."""
 END_MAX_BYTES = 66_000  # with the longest comment
+READ_ERRORS = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError, LookupError, TypeError,
+)  # fmt: skip
 Json = dict[str, Any]
 Item = TypeVar("Item")
 _decoder = json.JSONDecoder()
@@ -90,7 +102,8 @@ class AccountArchive:
             return offset_lines(items, _parse_activity, self.handle, tally, offset)
         if not self.handle and (accounts := self._read_json("account.js", [])):
             self.handle = str(accounts[0]["account"]["username"])
-        return offset_lines(self._tweets(), _parse_tweet, self.handle, tally, offset)
+        tweets = self._sorted_tweets()
+        return offset_lines(tweets, lambda tweet: _parse_tweet(json.loads(tweet[1])), self.handle, tally, offset)
 
     def marked_posts(self) -> Iterator[MarkedPost]:
         """Yield likes and bookmarks, the newest first, then boosts of posts of this site as bookmarks.
@@ -102,7 +115,7 @@ class AccountArchive:
         for item in self._collection("outbox.json"):
             if self._is_own_boost(item):
                 with _readable():
-                    at_ms = int(datetime.fromisoformat(item["published"]).timestamp() * 1000)
+                    at_ms = parse_date(item["published"])
                 yield MarkedPost(BOOKMARK, item["object"], at_ms)
 
     def _is_own_boost(self, item: Json) -> bool:
@@ -124,9 +137,19 @@ class AccountArchive:
         """Yield the items of a member, or nothing if there is no such member."""
         return self._array(self._members[name], '"orderedItems"') if name in self._members else iter(())
 
-    def _tweets(self) -> Iterator[Json]:
-        for name in self._tweet_files():
-            yield from (each.get("tweet", each) for each in self._array(name, "="))
+    def _sorted_tweets(self) -> list[tuple[int, bytes]]:
+        """Return the ids and the JSON of all tweets, which X does not sort, so that each follows what it answers."""
+        tweets: list[tuple[int, bytes]] = []
+        size_bytes = 0
+        for each in chain.from_iterable(self._array(name, "=") for name in self._tweet_files()):
+            tweet = each.get("tweet", each) if isinstance(each, dict) else None
+            fields = {name: tweet.get(name) for name in TWEET_FIELDS} if isinstance(tweet, dict) else {}
+            id = str(fields.get("id_str"))
+            tweets.append((int(id) if TWEET_ID.fullmatch(id) else 0, json.dumps(fields).encode()))
+            size_bytes += len(tweets[-1][1])
+            if size_bytes > TWEETS_MAX_BYTES:
+                raise ArchiveUnreadable("too_large", "it has too many tweets")
+        return sorted(tweets)
 
     def _array(self, name: str, before: str) -> Iterator[Json]:
         with _readable(), self._open(name) as file:
@@ -156,7 +179,7 @@ def _readable() -> Iterator[None]:
         yield
     except ArchiveUnreadable:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError, struct.error) as error:
+    except READ_ERRORS as error:
         raise ArchiveUnreadable("unreadable", str(error)) from error
 
 
@@ -271,7 +294,7 @@ def _parse_content(note: Json) -> Json:
 
 def _parse_tweet(tweet: Json) -> Json:
     """Return the row of a tweet, with full URLs in its text. Raises LineRefused for reposts."""
-    text = tweet["full_text"] if "full_text" in tweet else tweet["text"]
+    text = tweet["text"] if tweet["full_text"] is None else tweet["full_text"]
     if text.startswith("RT @"):
         raise LineRefused("boost")
     entities: Json = tweet.get("entities") or {}

@@ -13,9 +13,7 @@ from socialsite.container import Services
 from tests.contract.importing.test_import_archives import note
 from tests.contract.importing.test_imports_by_people import mastodon
 from tests.support.pictures import picture
-from tests.support.transferring import (
-    start_import,
-)
+from tests.support.transferring import BASE_URL, start_import
 from tests.support.world import World
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.lines import Tally
@@ -66,6 +64,7 @@ def deep() -> bytes:
 HOSTILE = {
     "no zip": b"PK", "empty": b"", "a picture": picture(), "nested": mastodon()[:-1], "encrypted": encrypted(),
     "link": link(), "bomb": bomb(), "deep": deep(), "long list": with_directory_of(2_000_000),
+    "boost without a date": mastodon({"type": "Announce", "object": f"{BASE_URL}/@bob/1/"}),
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from socialsite.startup import open_services
 from tests.support.corpora import corpus_path
 from tests.support.importing import NOW_MS, RULES, read_profile_posts
 from tests.support.pictures import picture
-from timelines.importing.account_archive import EVERYBODY, AccountArchive
+from timelines.importing.account_archive import EVERYBODY, TWEET_DATE, AccountArchive
 from timelines.importing.lines import Tally
-from timelines.importing.posts import PostsOptions
+from timelines.importing.posts import ARCHIVE_ROWS_PER_SEGMENT, PostsOptions
 from timelines.media.storage import MediaFiles
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED
 
@@ -148,6 +149,29 @@ async def test_an_archive_of_x_keeps_pictures_and_expands_urls(services: Service
     (post,) = await read_profile_posts(services, "xaver")
     assert (post.text, post.extra.language) == ("Tea & cake https://example.org/tea", "en")
     assert [each.alt for each in post.extra.media] == ["Tea"]
+
+
+async def test_a_thread_of_x_is_kept_although_its_newest_tweet_comes_first(services: Services, tmp_path: Path) -> None:
+    moment = datetime(2020, 1, 1, tzinfo=UTC)
+    tweets = [
+        {"id_str": str(number), "full_text": f"Tweet {number}",
+         "created_at": (moment + timedelta(minutes=number)).strftime(TWEET_DATE),
+         "in_reply_to_status_id_str": str(number - 1) if number > 1 else None}
+        for number in range(2 * ARCHIVE_ROWS_PER_SEGMENT + 50, 0, -1)
+    ]  # fmt: skip
+    tally = await import_archive(services, write_x(tmp_path / "x.zip", tweets, {}))
+    assert (tally.counts["posts"], tally.counts["replies"]) == (len(tweets), len(tweets) - 1)
+    root, *replies = await read_profile_posts(services, "xaver")
+    assert {post.root_id for post in replies} == {root.id}
+
+
+def test_a_tweet_with_fields_of_other_values_is_refused_alone(tmp_path: Path) -> None:
+    broken: list[Any] = [1, None, {}, {"id_str": []}, {"id_str": "x" * 5_000}, {"id_str": "7", "full_text": 8}]
+    whole = {"id_str": "6", "created_at": "Tue Jun 16 20:25:49 +0000 2015", "full_text": "Tea"}
+    tally = Tally()
+    with write_x(tmp_path / "x.zip", [*broken, whole], {}).open("rb") as file:
+        rows = list(AccountArchive(file).lines(tally))
+    assert (len(rows), tally.refused) == (1, {"fields": len(broken)})
 
 
 async def test_a_real_export_of_mastodon_is_imported(services: Services) -> None:
