@@ -11,8 +11,7 @@ import time
 import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 
 import msgspec
 from django.core.files.base import File
@@ -33,7 +32,7 @@ from timelines.exporting.activities import CONTEXT, ActivityBuilder, picture_pat
 from timelines.exporting.transfer import Transfer
 from timelines.filters.repository import Filters
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
-from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.graph.follow import BLOCKS_CAP, MUTES_CAP
 from timelines.graph.repository import Follows
 from timelines.hashtags.followed import FollowedHashtags
 from timelines.lists.account_list import LISTS_PER_ACCOUNT
@@ -42,7 +41,7 @@ from timelines.media.media import media_file
 from timelines.media.storage import MediaFiles
 from timelines.pages.presenters import Json
 from timelines.posts.polls import Tally, read_tallies
-from timelines.posts.post import MediaAttachment, Post
+from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmarks import Bookmark, Bookmarks, ReadMarkedPosts
 from timelines.reactions.repository import Reactions
@@ -159,8 +158,8 @@ class ArchiveWriter:
         after, posts = 0, self.sources.posts
         while ids := await self.sources.author_feeds.read(self._id, after, POSTS_PER_READ, upward=True):
             page_posts = await posts.find_many(ids)
-            existing = [page_posts[id] for id in ids if id in page_posts and page_posts[id].author_id == self._id]
-            found = [await posts.find_versions(post.id) if post.extra.version else [post] for post in existing]
+            own = [page_posts[id] for id in ids if id in page_posts and page_posts[id].author_id == self._id]
+            found = [await posts.find_versions(post.id) if post.extra.version else [post] for post in own]
             yield [versions for versions in found if versions]  # a post may be deleted meanwhile
             after, self._done = ids[-1], self._done + len(ids)
             await self.progress(self._done, self._total)
@@ -191,12 +190,8 @@ class ArchiveWriter:
 
     async def _builder(self, posts: Iterable[Post]) -> ActivityBuilder:
         """Return a builder that knows the authors of the parents, originals and quoted posts."""
-        ids = {
-            id
-            for post in posts
-            for id in (post.reply_to_author_id, post.boosted_author_id, post.extra.quoted_author_id)
-        }
-        return await self._builder_for(id for id in ids if id is not None)
+        ids = {(post.reply_to_author_id, post.boosted_author_id, post.extra.quoted_author_id) for post in posts}
+        return await self._builder_for({id for id in chain.from_iterable(ids) if id is not None})
 
     async def _builder_for(self, author_ids: Iterable[AccountId]) -> ActivityBuilder:
         authors = await self.sources.accounts.find_shown_authors(author_ids)
@@ -227,7 +222,8 @@ class ArchiveWriter:
                 yield {"name": name, "month": month, "count": len(posts)}
             for versions in batch:
                 for each in {each.id: each for version in versions for each in version.extra.media}.values():
-                    await self._write_picture(picture_path(each), _file_of(each))
+                    file_name = media_file(f"{each.id}-{each.secret}", "full", each.extension)
+                    await self._write_picture(picture_path(each), file_name)
 
     async def _write_picture(self, name: str, file_name: str) -> bool:
         """Write a picture. Return False if its file does not exist."""
@@ -264,9 +260,11 @@ class ArchiveWriter:
             ("Account address", "Show boosts", "Notify on new posts", "Languages"),
             *((address, str(id not in hidden).lower(), "false", "") for id, address in following.items()),
         ])  # fmt: skip
-        blocked = await self._all_addresses(partial(at.blocks_and_mutes.blocked, self._id))
+        page = await at.blocks_and_mutes.blocked(self._id, None, BLOCKS_CAP)
+        blocked = (await self._addresses(page.account_ids)).values()
         await self._write_csv("blocked_accounts.csv", [[address] for address in blocked])
-        muted = await self._all_addresses(partial(at.blocks_and_mutes.muted, self._id, now_ms=now_ms))
+        page = await at.blocks_and_mutes.muted(self._id, None, MUTES_CAP, now_ms=now_ms)
+        muted = (await self._addresses(page.account_ids)).values()
         header = ("Account address", "Hide notifications")
         await self._write_csv("muted_accounts.csv", [header, *((address, "true") for address in muted)])
         notes = await at.blocks_and_mutes.notes(self._id)
@@ -297,24 +295,13 @@ class ArchiveWriter:
             "drafts": [each.value("text") for each in drafts],
         }  # fmt: skip
 
-    async def _addresses(self, account_ids: Iterable[AccountId]) -> dict[AccountId, str]:
+    async def _addresses(self, account_ids: Sequence[AccountId]) -> dict[AccountId, str]:
         """Return the addresses of the accounts that exist, in the same order."""
         host = self.transfer.base_url.partition("://")[2]
         authors: dict[AccountId, Author] = {}
-        ids = list(account_ids)
-        for batch in batches(ids, ACCOUNTS_PER_READ):
+        for batch in batches(account_ids, ACCOUNTS_PER_READ):
             authors |= await self.sources.accounts.find_shown_authors(batch)
-        return {id: f"{authors[id].handle}@{host}" for id in ids if id in authors and authors[id].is_visible}
-
-    async def _all_addresses(self, read: Callable[[FollowCursor | None, int], Awaitable[FollowPage]]) -> list[str]:
-        cursor: FollowCursor | None = None
-        ids: list[AccountId] = []
-        while True:
-            page = await read(cursor, ACCOUNTS_PER_READ)
-            ids += page.account_ids
-            cursor = page.next
-            if cursor is None:
-                return list((await self._addresses(ids)).values())
+        return {id: f"{authors[id].handle}@{host}" for id in account_ids if id in authors and authors[id].is_visible}
 
     async def _marked(self, read: ReadMarkedPosts, shown: list[str]) -> AsyncIterator[list[str]]:
         """Yield the URLs of likes or bookmarks, the newest first. The first of them are added to `shown`."""
@@ -331,7 +318,3 @@ class ArchiveWriter:
 
 async def _once(content: bytes) -> AsyncIterator[bytes]:
     yield content
-
-
-def _file_of(picture: MediaAttachment) -> str:
-    return media_file(f"{picture.id}-{picture.secret}", "full", picture.extension)

@@ -1,7 +1,7 @@
 """Stores the transfers of an account, and which posts an import has made."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain
 from struct import Struct
 
@@ -28,6 +28,8 @@ ImportedPost = tuple[str, PostId]
 
 An import of a list of accounts records the id of a list or 0, and the id of an account.
 """
+RecordImported = Callable[[list[ImportedPost]], Awaitable[None]]
+"""Stores what an import is about to write, so that it can be undone."""
 LIKE, BOOKMARK = f"{1:032x}", f"{2:032x}"
 
 

@@ -57,6 +57,8 @@ class Transfer(msgspec.Struct, frozen=True, array_like=True):
     """The number of rows that cannot be imported, by the reason."""
     error: str = ""
     """The reason why the transfer failed: a code."""
+    offset: int = 0
+    """The number of the last row of an import that `counts` and `refused` contain. Its job continues after it."""
 
     def file_name(self, account_id: AccountId) -> str:
         return f"{FOLDER}/{account_id}-{self.id}-{self.secret}"
@@ -76,16 +78,10 @@ decode_transfer = msgspec.msgpack.Decoder(Transfer).decode
 
 
 class TransferJob(msgspec.Struct, frozen=True, tag="transfer"):
-    """Continue a transfer, whose state says what is to be done.
-
-    An import continues after its first `offset` rows, with the counts of these rows.
-    """
+    """Continue a transfer, whose state says what is to be done."""
 
     account_id: AccountId
     transfer_id: int
-    offset: int = 0
-    counts: dict[str, int] = {}
-    refused: dict[str, int] = {}
 
 
 encode_job = msgspec.msgpack.Encoder().encode

@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from html.parser import HTMLParser
 from io import SEEK_END, TextIOWrapper
 from itertools import chain
 from typing import IO, Any, NamedTuple, TypeVar
+
+from django.core.exceptions import SuspiciousOperation
+from django.utils.html import strip_tags
 
 from timelines.exporting.repository import BOOKMARK, LIKE
 from timelines.importing.lines import LineRefused, Tally
@@ -43,6 +45,7 @@ TWEET_FIELDS = (
 TWEETS_MAX_BYTES = 256 * 1024 * 1024
 """The size of these fields of all tweets, which are sorted in memory."""
 TWEET_DATE = "%a %b %d %H:%M:%S %z %Y"
+PARAGRAPH, BREAK = re.compile(r"<p\b[^>]*>", re.IGNORECASE), re.compile(r"<br\b[^>]*>", re.IGNORECASE)
 END_OF_ZIP = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))|PK\x06\x06(?=.{36}(.{8}))", re.DOTALL)
 """The record at the end of a zip, or of a large zip, with the number of bytes of the list of members."""
 END_MAX_BYTES = 66_000  # with the longest comment
@@ -238,7 +241,7 @@ def offset_lines(
             row = json.dumps({"author": handle, **parse(item)}).encode()
         except LineRefused as refused:
             tally.refuse(number, refused.reason)
-        except (KeyError, TypeError, ValueError, AttributeError, StopIteration, RecursionError):
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration, RecursionError, SuspiciousOperation):
             tally.refuse(number, "fields")
         else:
             yield number, row
@@ -320,24 +323,7 @@ def _parse_tweet(tweet: Json) -> Json:
     }
 
 
-class _TextOfHtml(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag == "br":
-            self.text += "\n"
-        elif tag == "p" and self.text:
-            self.text += "\n\n"
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def _html_to_text(content: str) -> str:
     """Return the text of a post of Mastodon. Its links contain their whole URLs."""
-    parser = _TextOfHtml()
-    parser.feed(content)
-    parser.close()
-    return parser.text
+    lines = BREAK.sub("\n", PARAGRAPH.sub("\n\n", content))
+    return html.unescape(strip_tags(lines)).strip()

@@ -1,8 +1,7 @@
 """Imports Mastodon's CSV files: followed, muted and blocked accounts, and lists. Nobody is notified."""
 
 import csv
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -15,7 +14,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller, newcomer_caller
 from socialsite.site.service import SiteService
 from timelines.errors import ListNotFound, ListTitleInvalid
-from timelines.exporting.repository import ImportedPost
+from timelines.exporting.repository import RecordImported
 from timelines.exporting.transfer import ImportContent, Transfer
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.service import FollowingService
@@ -28,8 +27,6 @@ from timelines.lists.service import ListService
 
 CSV_ROWS_CAP = 20_000
 HEADERS = ("account address", "list name")
-Record = Callable[[list[ImportedPost]], Awaitable[None]]
-"""Stores what is imported: the id of a list as 32 hex digits, or 0, and the id of the account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +73,22 @@ class AccountListsImport:
 
     async def run(
         self, account_id: AccountId, transfer: Transfer, file: IO[bytes], tally: Tally, now_ms: int,
-        *, offset: int, until: float, progress: StoreProgress, record: Record,
-    ) -> int | None:  # fmt: skip
-        """Apply the rows after the first `offset` until `until` (monotonic seconds), or for a preview check them.
+        *, offset: int, progress: StoreProgress, record: RecordImported,
+    ) -> None:  # fmt: skip
+        """Apply the rows after the first `offset`, or for a preview check them. A repetition changes nothing.
 
-        Return the number of the last row, or None at the end. A repetition changes nothing. The follows of a new
-        account have the limit of new accounts. Raises ArchiveUnreadable, StoreError.
+        The follows of a new account have the limit of new accounts. Raises ArchiveUnreadable, StoreError.
         """
         account, days = await self.accounts.get(account_id), self.site.settings.newcomer_days
         caller = newcomer_caller(account_id, account.created_ms, days, now_ms)
         for row in read_rows(file, transfer.content):
             if row.number > offset:
                 await self._import(account_id, transfer, row, tally, now_ms, caller, record)
-                await progress(row.number, tally)
-                if time.monotonic() >= until:
-                    return row.number
-        return None
+                await progress(row.number)
 
     async def _import(
         self, account_id: AccountId, transfer: Transfer, row: AddressRow, tally: Tally, now_ms: int,
-        caller: Caller | None, record: Record,
+        caller: Caller | None, record: RecordImported,
     ) -> None:  # fmt: skip
         try:
             other_id = await self._find(row.address, transfer.base_url.partition("://")[2])
@@ -118,7 +111,7 @@ class AccountListsImport:
 
     async def _apply(
         self, account_id: AccountId, other_id: AccountId, content: ImportContent, row: AddressRow, now_ms: int,
-        caller: Caller | None, record: Record,
+        caller: Caller | None, record: RecordImported,
     ) -> None:  # fmt: skip
         if content == "lists":
             list_id = (await self._find_list(account_id, row.title, now_ms)).id
@@ -133,27 +126,25 @@ class AccountListsImport:
             await record([(f"{0:032x}", PostId(other_id))])
         if content == "following":
             await self.following.follow(follower_id=account_id, followed_id=other_id, now_ms=now_ms)
-            if not row.shows_boosts:
-                await self.blocks_and_mutes.hide_boosts(account_id=account_id, other_id=other_id, now_ms=now_ms)
-        elif content == "muted":
-            await self.blocks_and_mutes.mute(account_id=account_id, other_id=other_id, now_ms=now_ms)
-        else:
-            await self.blocks_and_mutes.block(account_id=account_id, other_id=other_id, now_ms=now_ms)
+            if row.shows_boosts:
+                return
+        at = self.blocks_and_mutes
+        apply = {"following": at.hide_boosts, "muted": at.mute, "blocked": at.block}[content]
+        await apply(account_id=account_id, other_id=other_id, now_ms=now_ms)
 
     async def remove(self, account_id: AccountId, content: ImportContent, list_id: ListId, other_id: AccountId) -> None:
         """Undo a row. A list that is empty afterwards is deleted. Follows that a block removed do not come back."""
-        if content == "following":
-            await self.following.unfollow(follower_id=account_id, followed_id=other_id)
-            await self.blocks_and_mutes.show_boosts(account_id=account_id, other_id=other_id)
-        elif content == "muted":
-            await self.blocks_and_mutes.unmute(account_id=account_id, other_id=other_id)
-        elif content == "blocked":
-            await self.blocks_and_mutes.unblock(account_id=account_id, other_id=other_id)
-        else:
+        if content == "lists":
             with suppress(ListNotFound):
                 await self.lists.remove_member(owner_id=account_id, list_id=list_id, account_id=other_id)
                 if not await self.lists.memberships.count(list_id):
                     await self.lists.delete(owner_id=account_id, list_id=list_id)
+            return
+        if content == "following":
+            await self.following.unfollow(follower_id=account_id, followed_id=other_id)
+        at = self.blocks_and_mutes
+        undo = {"following": at.show_boosts, "muted": at.unmute, "blocked": at.unblock}[content]
+        await undo(account_id=account_id, other_id=other_id)
 
     async def _find_list(self, account_id: AccountId, title: str, now_ms: int) -> AccountList:
         """Return the list with this title, or create it. Raises ListTitleInvalid, ListsCapReached."""

@@ -45,8 +45,8 @@ class LineFile:
     path: Path
     on_bytes: Callable[[int], None] = lambda position: None
 
-    def lines(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, line), without blank lines and `#` comments.
+    def lines(self, tally: Tally, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield (number, line) after `offset`, without blank lines and `#` comments.
 
         Overlong lines are refused and not kept in memory. Raises OSError, EOFError or zlib.error if the file cannot be
         read to its end.
@@ -60,9 +60,13 @@ class LineFile:
                 if len(line) == LINE_BYTES_CAP and not line.endswith(b"\n"):
                     _skip_line(stream)
                     tally.refuse(number, "line_too_long")
-                elif (line := line.strip()) and not line.startswith(b"#"):
+                elif (line := line.strip()) and number > offset and not line.startswith(b"#"):
                     yield number, line
             self.on_bytes(raw.tell())
+
+    def read_picture(self, name: str) -> bytes | None:
+        """Return None: the file contains no pictures."""
+        return None
 
 
 def _unpacked(raw: BinaryIO) -> BinaryIO:

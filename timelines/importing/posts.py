@@ -6,8 +6,6 @@ the same ids.
 """
 
 import asyncio
-import math
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.tasks import run_all_to_end
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
+from timelines.exporting.repository import RecordImported
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.account_archive import AccountArchive
 from timelines.importing.bluesky import BlueskyArchive
@@ -47,11 +46,9 @@ ARCHIVE_ROWS_PER_SEGMENT = 100
 """An interrupted import uploads the pictures of a segment again."""
 POSTS_PER_ROUND = 1_000
 SHIFT_MARGIN_MS = 3 * 60_000
-Archive = AccountArchive | BlueskyArchive
-PostSource = LineFile | Archive
-Record = Callable[[list[tuple[str, PostId]]], Awaitable[None]]
-"""Stores the digests of sources and their posts, before the posts are written."""
-StoreProgress = Callable[[int, Tally], Awaitable[None]]
+PostSource = LineFile | AccountArchive | BlueskyArchive
+StoreProgress = Callable[[int], Awaitable[None]]
+"""Stores up to which row a file is imported. It may raise an exception, which ends the import there."""
 
 
 class NoGraph(Exception):
@@ -79,10 +76,10 @@ class PostsOptions:
     dry_run: bool = False
     owner_id: AccountId | None = None
     base_url: str = ""
-    record: Record | None = None
+    record: RecordImported | None = None
 
 
-async def ignore_progress(number: int, tally: Tally) -> None:
+async def ignore_progress(number: int) -> None:
     """Do nothing."""
 
 
@@ -107,12 +104,11 @@ class PostsImport:
 
     async def run(
         self, file: PostSource, options: PostsOptions, tally: Tally, now_ms: int, *,
-        offset: int = 0, until: float = math.inf, progress: StoreProgress = ignore_progress,
-    ) -> int | None:  # fmt: skip
-        """Import the rows of an archive after the first `offset`, or of a file, until `until` (monotonic seconds).
+        offset: int = 0, progress: StoreProgress = ignore_progress,
+    ) -> None:  # fmt: skip
+        """Import the rows of an archive after the first `offset`, or of a file.
 
-        Return the number of the last imported row, or None at the end. Raises ArchiveUnreadable, OSError, EOFError or
-        zlib.error if the file cannot be read, NoGraph, and StoreError.
+        Raises ArchiveUnreadable, OSError, EOFError or zlib.error if the file cannot be read, NoGraph, and StoreError.
         """
         owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
         size = self.rows_per_segment if isinstance(file, LineFile) else ARCHIVE_ROWS_PER_SEGMENT
@@ -126,10 +122,7 @@ class PostsImport:
             else:
                 owners |= {row.handle: options.owner_id for row in missing if options.owner_id is not None}
                 await self._import(missing, file, owners, tally, now_ms, options)
-            await progress(segment[-1].number, tally)
-            if time.monotonic() >= until:
-                return segment[-1].number
-        return None
+            await progress(segment[-1].number)
 
     async def _drop_existing(self, rows: list[PostRow], options: PostsOptions, tally: Tally) -> list[PostRow]:
         """Return the rows without those that are posts of this site, by their address, which the owner has."""
@@ -155,7 +148,7 @@ class PostsImport:
         return dict(zip(authors, map(AccountId, account_ids), strict=False))
 
     def _read_rows(self, file: PostSource, rules: RowRules, tally: Tally, offset: int = 0) -> Iterator[PostRow]:
-        for number, line in file.lines(tally) if isinstance(file, LineFile) else file.lines(tally, offset):
+        for number, line in file.lines(tally, offset):
             try:
                 yield rules.parse(number, line)
             except LineRefused as refused:
@@ -180,13 +173,12 @@ class PostsImport:
         handles = sorted({row.handle for row in due if row.handle not in owners})
         owners |= await self.accounts.import_accounts(handles=handles, now_ms=now_ms)
         posts = {row.source_id: self._make_post(row, sources, owners, tally) for row in due}
-        if not isinstance(file, LineFile):
-            posts = await self._with_pictures(due, posts, file, tally)
+        posts = await self._with_pictures(due, posts, file, tally)
         await self._publish(await self._with_threads(list(posts.values())), tally, options)
         await self.posts.finish((source_id, post.id) for source_id, post in posts.items())
 
     async def _with_pictures(
-        self, rows: Sequence[PostRow], posts: Mapping[str, Post], archive: Archive, tally: Tally
+        self, rows: Sequence[PostRow], posts: Mapping[str, Post], archive: PostSource, tally: Tally
     ) -> dict[str, Post]:
         """Return the posts with their pictures, without those that then have neither a picture nor a text.
 
@@ -211,7 +203,7 @@ class PostsImport:
         return complete
 
     async def _upload_pictures(
-        self, row: PostRow, post: Post, archive: Archive, tally: Tally
+        self, row: PostRow, post: Post, archive: PostSource, tally: Tally
     ) -> dict[str, MediaAttachment]:
         """Upload and encode the pictures of all versions of a post. Return them by the names of their files."""
         for _ in row.newest.pictures[MEDIA_PER_POST:]:
@@ -220,39 +212,36 @@ class PostsImport:
         attachments: dict[str, MediaAttachment] = {}
         for name, picture in wanted.items():
             content = await asyncio.to_thread(archive.read_picture, name)
-            media, refusal = await self._upload(post.author_id, picture, content)
-            if media is not None:
-                attachments[name] = media.attachment
-            else:
-                tally.refuse(row.number, f"picture_{refusal}")
+            try:
+                attachments[name] = (await self._upload(post.author_id, picture, content)).attachment
+            except LineRefused as refused:
+                tally.refuse(row.number, f"picture_{refused.reason}")
         tally.counts["pictures"] += len(attachments)
         return attachments
 
-    async def _upload(
-        self, owner_id: AccountId, picture: PictureRow, content: bytes | None
-    ) -> tuple[Media | None, str | None]:
-        """Upload and encode a picture as people's uploads. Return it, or the reason why there is none."""
+    async def _upload(self, owner_id: AccountId, picture: PictureRow, content: bytes | None) -> Media:
+        """Upload and encode a picture as people's uploads. Raises LineRefused."""
         if content is None:
-            return None, "missing"
+            raise LineRefused("missing")
         if len(content) > UPLOAD_MAX_BYTES:
-            return None, "too_many_bytes"
+            raise LineRefused("too_many_bytes")
         file = ContentFile(content, "picture")
         if refusal := find_refusal(file):
-            return None, refusal
+            raise LineRefused(refusal)
         try:
             row = await self.media.upload(
                 owner_id=owner_id, content=file, alt=picture.description[:ALT_MAX_LENGTH], focus=picture.focus
             )
         except MediaQuotaReached:
-            return None, "quota"
+            raise LineRefused("quota") from None
         except MediaInvalid:
-            return None, "description"
+            raise LineRefused("description") from None
         # If a worker has encoded the picture already, this call changes nothing.
         await self.media_processing.handle(encode_job(EncodePicture(row.name, None, owner_id)))
         encoded = await self.media.rows.find(row.id)
         if encoded is None or encoded.state != "ready":
-            return None, encoded.refusal if encoded else "missing"
-        return encoded, None
+            raise LineRefused(encoded.refusal or "" if encoded else "missing")
+        return encoded
 
     async def _publish(self, posts: Sequence[Post], tally: Tally, options: PostsOptions) -> None:
         """Write posts.

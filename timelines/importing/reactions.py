@@ -3,8 +3,7 @@
 A boost becomes a bookmark, because a boost is delivered to followers. Nobody is notified.
 """
 
-import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -12,9 +11,10 @@ from itertools import islice
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.tasks import run_together
-from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost
+from timelines.exporting.repository import BOOKMARK, LIKE, RecordImported
 from timelines.importing.account_archive import MarkedPost
 from timelines.importing.lines import Tally
+from timelines.importing.posts import StoreProgress
 from timelines.importing.rows import parse_post_url
 from timelines.pages.page import HydratedPost
 from timelines.reactions.bookmarks import Bookmarks
@@ -34,15 +34,14 @@ class ReactionsImport:
     reactions: Reactions
     bookmarks: Bookmarks
 
-    async def run_slice(
-        self, account_id: AccountId, marked: Iterable[MarkedPost], base_url: str, tally: Tally,
-        record: Callable[[list[ImportedPost]], Awaitable[None]], at_ms: int,
-        *, dry_run: bool, offset: int, until: float,
-    ) -> int | None:  # fmt: skip
-        """Import the marked posts after the first `offset` until `until` (monotonic seconds).
+    async def run(
+        self, account_id: AccountId, marked: Iterable[MarkedPost], base_url: str, tally: Tally, at_ms: int,
+        *, dry_run: bool, offset: int, progress: StoreProgress, record: RecordImported,
+    ) -> None:  # fmt: skip
+        """Import the marked posts after the first `offset`. A repetition changes nothing.
 
-        Posts without a time of their own were marked before `at_ms`, the first one last. Return the number of the last
-        imported post, or None at the end. A repetition changes nothing. Raises ArchiveUnreadable, StoreError.
+        Posts without a time of their own were marked before `at_ms`, the first one last. Raises ArchiveUnreadable,
+        StoreError.
         """
         number = offset
         for batch in batches(islice(marked, offset, None), POSTS_PER_READ):
@@ -54,9 +53,7 @@ class ReactionsImport:
                 for some in batches(new, WRITES_AT_ONCE):
                     await run_together(*(self._add(account_id, *each) for each in some))
             number += len(batch)
-            if time.monotonic() >= until:
-                return number
-        return None
+            await progress(number)
 
     async def _find_new(
         self, account_id: AccountId, batch: Sequence[MarkedPost], base_url: str, tally: Tally, number: int,

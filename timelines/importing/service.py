@@ -22,7 +22,7 @@ from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
-from timelines.exporting.transfer import ImportContent, Transfer, TransferJob, TransferState, decode_job, encode_job
+from timelines.exporting.transfer import ImportContent, Transfer, TransferState, decode_job
 from timelines.ids import ListId
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.account_lists import AccountListsImport
@@ -49,6 +49,14 @@ WITH_UNDO = ("posts", "likes", "bookmarks", "accounts")
 
 
 log = structlog.stdlib.get_logger("timelines.archives")
+
+
+class SliceEnded(Exception):
+    """The time of a job is over. Another one continues after the row of this number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 @dataclass(kw_only=True, slots=True)
@@ -115,7 +123,7 @@ class ImportService:
         if transfer.state not in (former, state):
             raise TransferNotFound
         expires_ms = now_ms + self.archive_keep_ms
-        changed = structs.replace(transfer, state=state, done=0, changed_ms=now_ms, expires_ms=expires_ms)
+        changed = structs.replace(transfer, state=state, done=0, offset=0, changed_ms=now_ms, expires_ms=expires_ms)
         if await self.transfers.replace(account_id, transfer, changed):
             await self.exports.add_job(account_id, changed)
             return changed
@@ -124,14 +132,14 @@ class ImportService:
     # Jobs
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
-        """Continue one transfer. Return the job that continues it further. Raises PermanentFailure."""
+        """Continue one transfer. Return the job again if the transfer is not finished. Raises PermanentFailure."""
         job = decode_job(payload)
         transfer = await self.transfers.find(job.account_id, job.transfer_id)
         if transfer is not None and transfer.is_active:
             if transfer.kind == "export":
                 await self.exports.run(job.account_id, transfer)
-            elif following := await (self._undo if transfer.state == "undoing" else self._read)(job, transfer):
-                return (encode_job(following),)
+            elif not await (self._undo if transfer.state == "undoing" else self._read)(job.account_id, transfer):
+                return (payload,)
             transfer = await self.transfers.find(job.account_id, job.transfer_id)
         if transfer is not None:
             await self._notify(job.account_id, transfer)
@@ -147,81 +155,83 @@ class ImportService:
             await self.notifications.transfer_finished(account_id, "import", transfer.id)
             await self.mail.notify(account_id, "import_done", mail_id=mail_id)
 
-    async def _read(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:
-        """Read the file for the preview or the import, for the time of a slice."""
-        tally = Tally(counts=Counter(job.counts), refused=Counter(job.refused))
-        account = await self.accounts.find(job.account_id)
+    async def _read(self, account_id: AccountId, transfer: Transfer) -> bool:
+        """Read the file for the preview or the import, for the time of a slice. Return True if it is finished."""
+        tally = Tally()
+        if transfer.offset:
+            tally = Tally(counts=Counter(transfer.counts), refused=Counter(transfer.refused))
+        account = await self.accounts.find(account_id)
         may_write = account is None or (account.is_active and account.silenced_until_ms <= self.clock.now_ms())
         if transfer.state == "importing" and not may_write:
-            await self._finish(job, transfer, tally, "ready")  # its owner may confirm it again later
-            return None
+            await self._finish(account_id, transfer, tally, "ready")  # its owner may confirm it again later
+            return True
         try:
-            with await self.files.open(transfer.file_name(job.account_id)) as file:
-                end = await self._read_slice(job, transfer, file, tally)
+            with await self.files.open(transfer.file_name(account_id)) as file:
+                await self._read_slice(account_id, transfer, file, tally)
+        except SliceEnded as ended:
+            if ended.number % REACTIONS_OFFSET < IMPORT_ROWS_CAP:
+                return False
         except (ArchiveUnreadable, FileNotFoundError) as error:
-            code = error.code if isinstance(error, ArchiveUnreadable) else "unreadable"
-            await self._finish(job, transfer, tally, "failed", code)
-            return None
-        if end is not None and end % REACTIONS_OFFSET < IMPORT_ROWS_CAP:
-            return structs.replace(job, offset=end, **tally.stored())
-        await self._finish(job, transfer, tally, "ready" if transfer.state == "running" else "done")
-        return None
+            await self._finish(account_id, transfer, tally, "failed", getattr(error, "code", "unreadable"))
+            return True
+        await self._finish(account_id, transfer, tally, "ready" if transfer.state == "running" else "done")
+        return True
 
-    async def _read_slice(self, job: TransferJob, transfer: Transfer, file: "File[bytes]", tally: Tally) -> int | None:
-        stored_ms = 0
-
-        async def progress(number: int, tally: Tally) -> None:
-            nonlocal stored_ms
-            if (now_ms := self.clock.now_ms()) - stored_ms >= PROGRESS_INTERVAL_MS:
-                stored_ms = now_ms
-                changed = structs.replace(transfer, done=number, changed_ms=now_ms, **tally.stored())
-                await self.transfers.save(job.account_id, changed)
-
+    async def _read_slice(self, account_id: AccountId, transfer: Transfer, file: "File[bytes]", tally: Tally) -> None:
+        """Read the rows after `offset`. Raises SliceEnded, ArchiveUnreadable, StoreError."""
         now_ms, is_dry, until = self.clock.now_ms(), transfer.state == "running", time.monotonic() + self.slice_s
+        current = transfer
+
+        async def progress(number: int) -> None:
+            nonlocal current
+            is_over, changed_ms = time.monotonic() >= until, self.clock.now_ms()
+            if is_over or changed_ms - current.changed_ms >= PROGRESS_INTERVAL_MS:
+                done = number if number < REACTIONS_OFFSET else current.done
+                current = structs.replace(current, done=done, offset=number, changed_ms=changed_ms, **tally.stored())
+                await self.transfers.save(account_id, current)
+            if is_over:
+                raise SliceEnded(number)
+
         opened: IO[bytes] = file.file if isinstance(file, File) and file.file is not None else file
 
         async def record(posts: list[ImportedPost]) -> None:
             # longer than the import can be undone, because an undoing may begin in the last minute
             expires_ms = self.clock.now_ms() + 2 * self.archive_keep_ms
-            await self.transfers.add_imported(job.account_id, transfer.id, posts, expires_ms)
+            await self.transfers.add_imported(account_id, transfer.id, posts, expires_ms)
 
         if transfer.content != "posts":
-            return await self.lists_import.run(
-                job.account_id, transfer, opened, tally, now_ms,
-                offset=job.offset, until=until, progress=progress, record=record,
-            )  # fmt: skip
-        account = await self.accounts.get(job.account_id)
+            await self.lists_import.run(
+                account_id, transfer, opened, tally, now_ms, offset=transfer.offset, progress=progress, record=record
+            )
+            return
+        account = await self.accounts.get(account_id)
         archive = await asyncio.to_thread(open_archive, opened, account.handle, transfer.base_url)
         find_reason = self.publishing.blocked.find_reason
-        holds_links = await self.publishing.first_links.holds_links_of(job.account_id)
+        holds_links = await self.publishing.first_links.holds_links_of(account_id)
         options = PostsOptions(
             RowRules(
-                max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{job.account_id} ",
+                max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{account_id} ",
                 refuses=lambda text: bool(find_reason(text)) or (holds_links and has_links(text)),
             ),
-            dry_run=is_dry, owner_id=job.account_id, base_url=transfer.base_url, record=record,
+            dry_run=is_dry, owner_id=account_id, base_url=transfer.base_url, record=record,
         )  # fmt: skip
-        if job.offset < REACTIONS_OFFSET:
-            end = await self.posts_import.run(
-                archive, options, tally, now_ms, offset=job.offset, until=until, progress=progress
-            )
-            if end is not None or not isinstance(archive, AccountArchive):
-                return end
-        assert isinstance(archive, AccountArchive)
-        last = await self.reactions_import.run_slice(
-            job.account_id, archive.marked_posts(), transfer.base_url, tally, record, ms_from_id(PostId(transfer.id)),
-            dry_run=is_dry, offset=max(0, job.offset - REACTIONS_OFFSET), until=until,
-        )  # fmt: skip
-        return None if last is None else REACTIONS_OFFSET + last
+        if transfer.offset < REACTIONS_OFFSET:
+            await self.posts_import.run(archive, options, tally, now_ms, offset=transfer.offset, progress=progress)
+        if isinstance(archive, AccountArchive):
+            await self.reactions_import.run(
+                account_id, archive.marked_posts(), transfer.base_url, tally, ms_from_id(PostId(transfer.id)),
+                dry_run=is_dry, offset=max(0, transfer.offset - REACTIONS_OFFSET),
+                progress=lambda number: progress(REACTIONS_OFFSET + number), record=record,
+            )  # fmt: skip
 
     async def _finish(
-        self, job: TransferJob, transfer: Transfer, tally: Tally, state: TransferState, error: str = ""
+        self, account_id: AccountId, transfer: Transfer, tally: Tally, state: TransferState, error: str = ""
     ) -> None:
         """Store the result. The file of an import that has ended is deleted."""
         now_ms, counts = self.clock.now_ms(), dict(tally.counts)
         if state == "done" and transfer.content == "posts":
             # An interrupted try has written posts that the repetition found: count what is recorded.
-            imported = await self.transfers.count_imported(job.account_id, transfer.id)
+            imported = await self.transfers.count_imported(account_id, transfer.id)
             rows = sum(counts.get(kind, 0) for kind in (*WITH_UNDO, "standing"))
             counts |= {"posts": 0, **imported, "standing": max(0, rows - imported.total())}
         changed = structs.replace(
@@ -229,28 +239,26 @@ class ImportService:
             **tally.stored() | {"counts": counts},
             total=sum(tally.refused.values()) + sum(counts.get(kind, 0) for kind in WITH_UNDO),
         )  # fmt: skip
-        await self.transfers.save(job.account_id, changed)
+        await self.transfers.save(account_id, changed)
         if state != "ready":
-            await self.files.delete([transfer.file_name(job.account_id)])
-        log.info("import_read", account=job.account_id, state=state, error=error, **counts)
+            await self.files.delete([transfer.file_name(account_id)])
+        log.info("import_read", account=account_id, state=state, error=error, **counts)
 
-    async def _undo(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:
-        """Undo what an import wrote, the last first, for the time of a slice."""
+    async def _undo(self, account_id: AccountId, transfer: Transfer) -> bool:
+        """Undo what an import wrote, the last first, for the time of a slice. Return True if it is finished."""
         until = time.monotonic() + self.slice_s
-        while posts := await self.transfers.last_imported(job.account_id, transfer.id):
+        while posts := await self.transfers.last_imported(account_id, transfer.id):
             for start in range(0, len(posts), POSTS_AT_ONCE):
                 batch = posts[start : start + POSTS_AT_ONCE]
-                await run_together(*(self._delete(job.account_id, transfer.content, *each) for each in batch))
+                await run_together(*(self._delete(account_id, transfer.content, *each) for each in batch))
             await self.imported_posts.forget_sources(digest for digest, _ in posts)
-            await self.transfers.drop_last_imported(job.account_id, transfer.id)
+            await self.transfers.drop_last_imported(account_id, transfer.id)
             transfer = structs.replace(transfer, done=transfer.done + len(posts), changed_ms=self.clock.now_ms())
-            await self.transfers.save(job.account_id, transfer)
+            await self.transfers.save(account_id, transfer)
             if time.monotonic() >= until:
-                return job
-        await self.transfers.save(
-            job.account_id, structs.replace(transfer, state="undone", changed_ms=self.clock.now_ms())
-        )
-        return None
+                return False
+        await self.transfers.save(account_id, structs.replace(transfer, state="undone", changed_ms=self.clock.now_ms()))
+        return True
 
     async def _delete(self, account_id: AccountId, content: ImportContent, source: str, post_id: PostId) -> Any:
         if content != "posts":

@@ -165,6 +165,14 @@ async def test_an_id_of_another_source_is_skipped(services: Services) -> None:
     assert await posts.claim([("a", PostId(post_id + 100))]) == {"a": first["a"]}
 
 
+async def test_a_row_keeps_its_former_versions(services: Services, tmp_path: Path) -> None:
+    edited = row("1", "second", versions=[{"text": "first"}], edited_at="2015-06-01T10:05:00Z")
+    await import_posts(services, write_rows(tmp_path / "posts", [edited]))
+    (post,) = await read_profile_posts(services, "alice")
+    versions = await services.repositories.posts.find_versions(post.id)
+    assert [version.text for version in versions] == ["first", "second"]
+
+
 async def test_a_deleted_import_stays_deleted(services: Services, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "posts", [row("a"), row("b")])
     await import_posts(services, path)

@@ -234,7 +234,7 @@ async def test_an_interrupted_import_makes_no_doubles_and_loses_nothing(services
         following = await services.imports.handle(job.payload)
         await services.archive_queue.finish(job, following)
         tries += 1
-    assert tries == 5
+    assert tries == 3, "every try reads two segments"
     done = await services.exports.find(alice.id, preview.id, "import")
     assert (done.state, done.counts["posts"], done.counts["standing"]) == ("done", 350, 0)
     assert len(await read_profile_posts(services, "alice")) == 350
