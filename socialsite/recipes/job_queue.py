@@ -28,7 +28,8 @@ QUEUE_NAMES = (OUTBOX, "media", "mail", "push", "previews", "archives")
 """The names of all queues. Backups and audits know the keys of these queues."""
 CONSUMER_GROUP = "workers"
 CONSUMER_NAME = re.compile(r"[0-9a-f]+")
-STREAM_ID = re.compile(r"\d{1,20}-\d{1,20}")
+STREAM_ID = re.compile(r"[1-9][0-9]{0,18}-[0-9]{1,19}")
+"""The ids of stream entries. Redis refuses ids above 2**64 - 1."""
 MAX_DEAD_LETTERS = 10_000
 WORKERS_READ_MAX = 200
 MAX_JOBS_PER_SENDER = 16  # in the stream: enough for a worker that performs 8 jobs and fetches the next

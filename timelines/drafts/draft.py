@@ -48,6 +48,8 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
 
 encode_draft = msgspec.msgpack.Encoder().encode
 decode_draft = msgspec.msgpack.Decoder(Draft).decode
+LATEST_MS = 4_102_444_800_000
+"""The beginning of 2100. Pages cannot show years above 9999."""
 
 
 def parse_time(text: str) -> int | None:
@@ -56,6 +58,9 @@ def parse_time(text: str) -> int | None:
         return None
     try:
         at = datetime.fromisoformat(text)
-        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (ValueError, OverflowError) as error:
-        raise TimeInvalid({"scheduled_at": _("This is not a date and time.")}) from error
+        at_ms = int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        at_ms = -1
+    if not 0 <= at_ms < LATEST_MS:
+        raise TimeInvalid({"scheduled_at": _("This is not a date and time.")})
+    return at_ms

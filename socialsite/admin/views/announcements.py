@@ -1,7 +1,5 @@
 """The page on which staff publishes and removes announcements."""
 
-from datetime import UTC, datetime
-
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
@@ -12,6 +10,8 @@ from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import SiteRequest, get_form_data
 from socialsite.web.responses import done, format_iso_time, respond
+from timelines.drafts.draft import parse_time
+from timelines.errors import TimeInvalid
 
 ANNOUNCEMENTS_PATH = "/ops/announcements/"
 
@@ -55,11 +55,9 @@ async def remove(request: SiteRequest) -> HttpResponse:
 
 def _parse_time(name: str, text: str) -> int:
     """Return Unix ms of a time such as 2026-11-30T18:00 in UTC, or 0 for "". Raises Invalid."""
-    if not text:
-        return 0
     try:
-        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
-    except (ValueError, OverflowError):
+        return parse_time(text) or 0
+    except TimeInvalid:
         raise Invalid({name: _("Write a date and a time, such as 2026-11-30T18:00.")}) from None
 
 

@@ -117,9 +117,9 @@ async def audit_log(request: SiteRequest) -> HttpResponse:
 
 
 def _parse_day(query: Mapping[str, str], name: str) -> int | None:
-    """Return the start of a day (UTC) in Unix ms, or None if the field is empty. Raises MalformedRequest."""
+    """Return the start of a day (UTC) in Unix ms, 0 before 1970, or None without the field. Raises MalformedRequest."""
     try:
         day = date.fromisoformat(query[name]) if name in query else None
     except ValueError as error:
         raise MalformedRequest(fields={name: _("This is not a date.")}) from error
-    return None if day is None else int(datetime.combine(day, time(), UTC).timestamp()) * 1_000
+    return None if day is None else max(0, int(datetime.combine(day, time(), UTC).timestamp()) * 1_000)

@@ -250,7 +250,9 @@ async def test_the_failed_jobs_of_another_queue_have_a_page(site: Services, sam:
 async def test_an_invalid_letter_or_cursor_is_refused(sam: HttpBrowser) -> None:
     assert (await sam.post_json("/ops/deadletters/drop/", id="*")).status_code == 400
     assert (await sam.get_json("/ops/deadletters/?cursor=x")).status_code == 400
-    assert (await sam.get_json("/ops/trail/?cursor=x")).status_code == 400
+    for cursor in ("x", "0-0", f"{10**19}-0", "٣-٣"):
+        for path in ("trail", "deadletters"):
+            assert (await sam.get_json(f"/ops/{path}/?cursor={cursor}")).status_code == 400, cursor
 
 
 async def test_the_audit_log_shows_actor_action_target_and_request(

@@ -193,6 +193,7 @@ async def test_the_audit_log_is_searched_by_actor_target_action_and_day(
     await AuditLog(site.store).record(OPERATOR, "role", "account:1")
     assert [await count(f"by={name}") for name in ("manage.py", "nobody")] == [1, 0]
     assert await count("target=nobody") == 0
+    assert [await count(query) for query in ("since=0001-01-01", "until=0001-01-01")] == [4, 0]
     assert (await sam.get("/ops/trail/?since=yesterday")).status_code == 400
     assert "sanction:" in (await sam.get("/ops/trail/?target=bob")).text
 

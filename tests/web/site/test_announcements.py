@@ -73,6 +73,8 @@ async def test_staff_publishes_and_removes(site: Services, sam: HttpBrowser) -> 
         ({"text": " "}, "text"),
         ({"text": "Late", "starts": "2030-01-02T00:00", "ends": "2030-01-01T00:00"}, "ends"),
         ({"text": "When?", "starts": "soon"}, "starts"),
+        ({"text": "Then?", "starts": "0001-01-01T00:00"}, "starts"),
+        ({"text": "Never?", "ends": "9999-12-31T23:59:59.999999"}, "ends"),
     ):
         answer = await sam.post("/ops/announcements/", **fields)
         assert answer.status_code == 422
