@@ -2,6 +2,5 @@
 -- Purpose: store a value. allow-oom: a full server must not stop or repeat the alert that says so.
 -- KEYS: the value (STRING).
 -- ARGV: the new value.
--- Returns: 1.
-redis.call("SET", KEYS[1], ARGV[1])
-return 1
+-- Returns: OK.
+return redis.call("SET", KEYS[1], ARGV[1])

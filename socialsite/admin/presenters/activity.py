@@ -17,7 +17,7 @@ POINT_WIDTH = 6
 """The width of a line of one point."""
 
 
-def chart_page(name: str, title: str | Promise, points: Sequence[Point]) -> TemplateContext:
+def chart_page(title: str | Promise, points: Sequence[Point]) -> TemplateContext:
     """Return a chart of one line. `now` is the count of the last complete interval."""
     counts = [point.count for point in points]
     top = max(counts, default=0)
@@ -25,7 +25,6 @@ def chart_page(name: str, title: str | Promise, points: Sequence[Point]) -> Temp
     figures = {"name": title, "total": number(sum(counts)), "top": number(top)}
     return {
         **figures,
-        "name": name,
         "title": title,
         "now": number(now),
         "line": line_path(counts, top),
@@ -54,7 +53,7 @@ def latency_chart_page(activity: Activity) -> TemplateContext:
 def activity_page(activity: Activity) -> TemplateContext:
     """Return the context of ops/_activity.html."""
     return {
-        "charts": [chart_page(name, title, activity.trends[name]) for name, title in METRIC_LABELS.items()],
+        "charts": [chart_page(title, activity.trends[name]) for name, title in METRIC_LABELS.items()],
         "late": latency_chart_page(activity),
         "figures": activity,
     }

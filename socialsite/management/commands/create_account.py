@@ -5,7 +5,6 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.accounts.validation import validate_handle
-from accounts.models import Account
 from accounts.roles import OWNER, ROLES, Role
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -27,7 +26,9 @@ class Command(PasswordCommand):
         role: Role = options["role"] or (OWNER if options["staff"] else "")
         existing = await services.accounts.find_by_handle(handle)
         if existing is not None:
-            await _require_same_account(services, existing, options["new_password"], role)
+            is_same = existing.is_active and existing.role == role
+            if not is_same or not await services.accounts.check_password(existing, options["new_password"]):
+                raise CommandError(f"@{handle}: This handle is taken.")
             return f"@{handle} exists already; nothing changed."
         if options["staff"] and not options["role"] and await services.staff.has_owner():
             raise CommandError("The site has an owner. Choose --role moderator, --role admin or --role owner.")
@@ -43,10 +44,3 @@ class Command(PasswordCommand):
             await record_action(services, "role", account, f"role:{role}")
             await services.staff.set_role(AccountId(account.id), role)
         return f"Created @{handle} (id {account.id})."
-
-
-async def _require_same_account(services: Services, account: Account, password: str, role: str) -> None:
-    """Raise CommandError unless the account equals the account that the command would create."""
-    is_same = account.is_active and account.role == role
-    if not is_same or not await services.accounts.check_password(account, password):
-        raise CommandError(f"@{account.handle}: This handle is taken.")
