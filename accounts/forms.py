@@ -101,10 +101,6 @@ class NewPasswordForm(forms.Form):
 
     new_password_name, repeat_password_name = "password1", "password2"
 
-    def get_account(self) -> Account:
-        """Return the account of the password. The password must not resemble the names of this account."""
-        raise NotImplementedError
-
     def clean(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
         first, second = cleaned.get(self.new_password_name), cleaned.get(self.repeat_password_name)
@@ -166,10 +162,6 @@ class SignUpForm(NewPasswordForm):
         except FieldErrors as error:
             raise ValidationError(str(error.fields["display_name"])) from None
 
-    def get_account(self) -> Account:
-        names = self.cleaned_data
-        return Account(handle=names.get("handle", ""), display_name=names.get("display_name", ""))
-
 
 class InvitationForm(forms.Form):
     uses = forms.IntegerField(
@@ -205,13 +197,6 @@ class ChangePasswordForm(NewPasswordForm):
     old_password = make_password_field(_("Current password"), "current-password")
     new_password1 = make_new_password_field(_("New password"))
     new_password2 = make_password_field(_("New password again"), "new-password")
-
-    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._account = account
-
-    def get_account(self) -> Account:
-        return self._account
 
 
 class SettingsForm(forms.Form):
@@ -332,13 +317,19 @@ def validate_form(form: forms.Form) -> dict[str, Any]:
     raise FieldErrors({name: " ".join(map(str, texts)) for name, texts in form.errors.items()})
 
 
-async def validate_password_form(form: NewPasswordForm, *, is_known: bool) -> dict[str, Any]:
-    """Call `validate_form`, and check the rules for the new password in a thread. Raises FieldErrors, PasswordsBusy."""
+async def validate_password_form(
+    form: NewPasswordForm, account: Account | None = None, *, is_known: bool
+) -> dict[str, Any]:
+    """Call `validate_form`, and check the rules for the new password in a thread. Raises FieldErrors, PasswordsBusy.
+
+    The password must not resemble the names of the account, which the form has if `account` is None.
+    """
     form.is_valid()
+    names = {name: form.cleaned_data.get(name, "") for name in ("handle", "display_name")}
     password = form.cleaned_data.get(form.new_password_name)
     if password:
         try:
-            await validate_new_password(password, form.get_account(), is_known=is_known)
+            await validate_new_password(password, account or Account(**names), is_known=is_known)
         except ValidationError as error:
             texts = [PASSWORD_ERRORS.get(each.code, each) for each in error.error_list]
             form.add_error(form.new_password_name, texts)

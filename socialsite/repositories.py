@@ -8,7 +8,7 @@ from accounts.joining.repository import JoiningRepository
 from accounts.mail.repository import MailRepository
 from accounts.oauth.repository import OAuthRepository
 from accounts.sanctions.repository import SanctionRepository
-from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
+from accounts.sessions.repository import SessionRepository
 from accounts.sessions.values import ACCESS_TOKEN_LIMITS, APP_TOKEN_LIMITS
 from socialsite.clock import Clock, FixedClock
 from socialsite.service_config import ServiceConfig
@@ -99,8 +99,8 @@ class Repositories:
         )
         for name, repository_class in get_type_hints(Repositories).items():
             setattr(self, name, repository_class(store))
-        self.tokens = SessionRepository(store, ACCESS_TOKEN_LIMITS, ACCESS_TOKENS)
-        self.app_tokens = SessionRepository(store, APP_TOKEN_LIMITS, ACCESS_TOKENS)
+        self.tokens = SessionRepository(store, ACCESS_TOKEN_LIMITS, are_tokens=True)
+        self.app_tokens = SessionRepository(store, APP_TOKEN_LIMITS, are_tokens=True)
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
         self.threads = ReplyRepository(store, self.posts)

@@ -63,7 +63,7 @@ class FactorService:
         step = totp.find_step(normalize_code(code), now_ms)
         if step is None:
             raise FieldErrors({"code": _("This code is not right. Compare the clock of your device.")})
-        return await self.add(account_id, TOTP_FIELD, encode(Totp(secret, now_ms, step).sealed()), caller, "totp_added")
+        return await self.add(account_id, TOTP_FIELD, totp.sealed(step), caller, "totp_added")
 
     async def add(
         self, account_id: AccountId, field: str, value: bytes, caller: Caller, kind: str, **details: str
@@ -128,8 +128,7 @@ class FactorService:
         step = totp.find_step(code, self.clock.now_ms()) if totp else None
         if totp is None or step is None:
             await self._refuse_code(account_id, caller)
-        used = encode(Totp(totp.secret, totp.created_ms, step).sealed())
-        if await self.factors.replace(account_id, TOTP_FIELD, factors.encoded[TOTP_FIELD], used) != 1:
+        if await self.factors.replace(account_id, TOTP_FIELD, factors.encoded[TOTP_FIELD], totp.sealed(step)) != 1:
             await self._refuse_code(account_id, caller)  # a concurrent log-in used the code
         await self.limits.refund_daily_for(budget, "factor")
         return "totp"

@@ -32,8 +32,10 @@ class Totp(msgspec.Struct, frozen=True, array_like=True):
     def __repr__(self) -> str:
         return f"<Totp since {self.created_ms}>"
 
-    def sealed(self) -> Self:
-        return msgspec.structs.replace(self, secret=seal(self.secret, TOTP_FIELD))
+    def sealed(self, last_step: int) -> bytes:
+        """Return the stored value after the use of the code of this step."""
+        sealed = seal(self.secret, TOTP_FIELD)
+        return msgspec.msgpack.encode(msgspec.structs.replace(self, secret=sealed, last_step=last_step))
 
     def unsealed(self) -> Self | None:
         """Return the value with its Base32 text, which earlier releases stored, or None without its key."""

@@ -251,7 +251,7 @@ class JoiningService:
     async def _finish(self, account_id: AccountId, handle: str, application: Application) -> None:
         """Perform what follows from a decision, and then remove the application from the queue. It may be repeated."""
         kind: MailKind = "refused" if application.refusal else "approved"
-        context = {"lines": application.refusal} if application.refusal else None
+        context = {"lines": application.refusal} if application.refusal else {}
         await self.accounts.on_names_changed([account_id])
         await self.mail.notify(account_id, kind, context, f"{application.decided_ms:014d}-{account_id:x}")
         await self.joining.dequeue(handle)

@@ -5,6 +5,7 @@ sent again with the same Message-ID, so that mail programs can show it once.
 """
 
 import asyncio
+import dataclasses
 import smtplib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from accounts.mail.values import (
     MAIL_MAX_AGE_MS,
     REASON_MAX_LENGTH,
     RETRY_DELAYS_MS,
+    MailState,
     RequestReset,
     SendMail,
     SentMail,
@@ -76,9 +78,9 @@ class MailSending:
         """Add a mail with the link of a reset, if an account has the address. A repetition adds no second mail."""
         account = await self.mail.find_by_address(request.address)
         if account is not None and account.is_active:
-            account_id = AccountId(account.id)
-            address = (await self.mail.find(account_id)).address
-            await self.mail.add_mail(account_id, "reset", address, request.language, mail_id=request.id)
+            receiver = await self.mail.find(AccountId(account.id))
+            receiver = dataclasses.replace(receiver, language=request.language)
+            await self.mail.add_mail(AccountId(account.id), "reset", receiver, mail_id=request.id)
 
     async def _send(self, job: SendMail, account: Account | None, payload: bytes) -> None:
         stored = await self.mails.find_mail(job.account_id, job.id)
@@ -97,26 +99,27 @@ class MailSending:
             return
         except ValueError as error:  # a header that cannot be written
             await self._fail(job, mail, str(error), error)
-        await self.mails.store_mail(job.account_id, job.id, replace(mail, state="sent", at_ms=self.clock.now_ms()))
+        await self._store(job, mail, "sent")
         log.info("mail_sent", account=job.account_id, kind=job.kind, mail=job.id, tries=tries)
 
     async def _handle_failure(self, job: SendMail, mail: SentMail, payload: bytes, error: Exception) -> None:
         """Postpone the mail. Raises PermanentFailure if a server refused it for good, or if this was the last try."""
         if refusal := find_refusal(error):
-            refused = replace(mail, state="refused", at_ms=self.clock.now_ms(), reason=refusal)
-            await self.mails.store_mail(job.account_id, job.id, refused)
+            await self._store(job, replace(mail, reason=refusal), "refused")
             raise PermanentFailure(f"refused: {refusal}") from error
         if mail.tries > len(RETRY_DELAYS_MS):
             await self._fail(job, mail, f"{mail.tries} tries failed, the last one with {error}", error)
         log.warning("mail_delayed", account=job.account_id, mail=job.id, tries=mail.tries, error=str(error))
-        now_ms = self.clock.now_ms()
-        await self.mail_queue.postpone(payload, now_ms + RETRY_DELAYS_MS[mail.tries - 1])
-        await self.mails.store_mail(job.account_id, job.id, replace(mail, state="delayed", at_ms=now_ms))
+        await self.mail_queue.postpone(payload, self.clock.now_ms() + RETRY_DELAYS_MS[mail.tries - 1])
+        await self._store(job, mail, "delayed")
 
     async def _fail(self, job: SendMail, mail: SentMail, reason: str, cause: Exception | None = None) -> NoReturn:
-        failed = replace(mail, state="failed", at_ms=self.clock.now_ms(), tries=0)
-        await self.mails.store_mail(job.account_id, job.id, failed)
+        await self._store(job, replace(mail, tries=0), "failed")
         raise PermanentFailure(reason) from cause
+
+    async def _store(self, job: SendMail, mail: SentMail, state: MailState) -> None:
+        changed = replace(mail, state=state, at_ms=self.clock.now_ms())
+        await self.mails.store_mail(job.account_id, job.id, changed)
 
     def _find_facts(self, job: SendMail, account: Account | None) -> dict[str, str]:
         """Return the handle and the link of the mail."""

@@ -29,7 +29,7 @@ def confirmation_token(account_id: AccountId, address: str) -> str:
 
 def parse_confirmation(token: str) -> tuple[AccountId, str] | None:
     """Return the account and its address, or None if the token is wrong or older than a day."""
-    signed = _load(token, CONFIRM_SALT, CONFIRMATION_MAX_AGE_S)
+    signed = load_signed(token, CONFIRM_SALT, CONFIRMATION_MAX_AGE_S)
     return (AccountId(signed[0]), signed[1]) if signed else None
 
 
@@ -39,12 +39,12 @@ def unsubscribe_token(account_id: AccountId) -> str:
 
 def parse_unsubscribe(token: str) -> AccountId | None:
     """Return the account of a token. It does not expire, because a mail may be read late."""
-    account_id = _load(token, UNSUBSCRIBE_SALT)
+    account_id = load_signed(token, UNSUBSCRIBE_SALT)
     return None if account_id is None else AccountId(account_id)
 
 
-def _load(token: str, salt: str, max_age_s: int | None = None) -> Any:
-    """Return the signed value, or None if the token is wrong or too old."""
+def load_signed(token: str, salt: str, max_age_s: int | None = None) -> Any:
+    """Return the value of `signing.dumps`, or None if the token is wrong or too old."""
     try:
         return signing.loads(token[:TOKEN_MAX_LENGTH], salt=salt, max_age=max_age_s)
     except signing.BadSignature:

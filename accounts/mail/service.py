@@ -20,14 +20,7 @@ from accounts.mail.links import (
 )
 from accounts.mail.queue import MailQueue
 from accounts.mail.repository import MailAccount, MailRepository
-from accounts.mail.values import (
-    DIGEST_PERIODS_MS,
-    MailKind,
-    RequestReset,
-    SendMail,
-    SentMail,
-    encode_job,
-)
+from accounts.mail.values import DIGEST_PERIODS_MS, MailKind, RequestReset, SendMail, SentMail, encode_job
 from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
@@ -38,6 +31,8 @@ from socialsite.store.errors import StoreError
 
 MAILS_PER_DAY = 10
 """The maximum number of mails of one kind to one address in a day, so that nobody can flood a mailbox."""
+Facts = Mapping[str, str]
+NO_FACTS: Facts = {}
 
 log = structlog.get_logger("accounts.security")
 
@@ -54,38 +49,28 @@ class MailService:
     clock: TimeSource
     site: SiteService
 
-    async def notify(
-        self, account_id: AccountId, kind: MailKind, context: Mapping[str, str] | None = None, mail_id: str = ""
-    ) -> bool:
+    async def notify(self, account_id: AccountId, kind: MailKind, facts: Facts = NO_FACTS, mail_id: str = "") -> bool:
         """Add a mail to the confirmed address of the account. Return False if it has none.
 
         A repetition with the same `mail_id` sends no second mail.
         """
-        row = await self.mails.find(account_id)
-        if not row.address:
-            return False
-        return await self.add_mail(account_id, kind, row.address, row.language, context, mail_id)
+        receiver = await self.mails.find(account_id)
+        return bool(receiver.address) and await self.add_mail(account_id, kind, receiver, facts, mail_id)
 
-    async def notify_if_available(self, account_id: AccountId, kind: MailKind, **context: str) -> None:
+    async def notify_if_available(self, account_id: AccountId, kind: MailKind, **facts: str) -> None:
         """Call `notify` after a change that is done. An error of the store is logged, as the change stays done."""
         try:
-            await self.notify(account_id, kind, context)
+            await self.notify(account_id, kind, facts)
         except StoreError as error:
             log.warning("mail_not_stored", account=account_id, kind=kind, reason=type(error).__name__)
 
     async def add_mail(
-        self,
-        account_id: AccountId,
-        kind: MailKind,
-        address: str,
-        language: str,
-        context: Mapping[str, str] | None = None,
-        mail_id: str = "",
+        self, account_id: AccountId, kind: MailKind, receiver: MailAccount, facts: Facts = NO_FACTS, mail_id: str = ""
     ) -> bool:
         """Add the job of a new mail. Return False if the address got too many of this kind today."""
         now_ms = self.clock.now_ms()
-        job = SendMail(account_id, mail_id or new_mail_id(now_ms), kind, address, language, now_ms, dict(context or {}))
-        return await self.add_job(job)
+        id, address, language = mail_id or new_mail_id(now_ms), receiver.address, receiver.language
+        return await self.add_job(SendMail(account_id, id, kind, address, language, now_ms, dict(facts)))
 
     async def add_job(self, job: SendMail, per_day: int = MAILS_PER_DAY) -> bool:
         """Store the job of a mail, and then its state. Return False if the address got too many of this kind today."""
@@ -117,7 +102,7 @@ class MailService:
         await self.limits.enforce(caller, "mail")
         language = get_language() or ""
         await self.mails.change(account_id, pending=address, language=language)
-        await self.add_mail(account_id, "confirm_address", address, language)
+        await self.add_mail(account_id, "confirm_address", MailAccount(address, language=language))
         return address
 
     def check_domain(self, address: str) -> None:
@@ -209,7 +194,7 @@ class MailService:
         former_digest = address_digest(former.address)
         is_left = bool(former.address) and former_digest != address_digest(address)
         if is_left:
-            await self.add_mail(account_id, "address_changed", former.address, former.language)
+            await self.add_mail(account_id, "address_changed", former)
         is_stored = await self.mails.change(account_id, address=address, pending="")
         if is_stored and is_left:
             await self.mails.release(former_digest, account_id)

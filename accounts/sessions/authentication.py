@@ -4,8 +4,15 @@ import structlog
 from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, alogin, alogout
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
 
+from accounts.accounts.service import AccountService
+from accounts.errors import FieldErrors
+from accounts.factors.passkeys import PasskeyService
+from accounts.factors.service import FactorService
 from accounts.factors.step_up import store_confirmation
+from accounts.forms import CodeForm, validate_form
 from accounts.known_browsers import KnownBrowser
 from accounts.mail.service import MailService
 from accounts.models import Account
@@ -15,7 +22,7 @@ from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from accounts.sessions.service import SessionStore
 from accounts.sessions.values import describe_device
 from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, require_viewer
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer
 from socialsite.web.responses import set_own_cookie
 
 KNOWN_BROWSER_MAX_AGE_S = 365 * 86_400
@@ -52,6 +59,24 @@ async def sign_in(request: SiteRequest, account: Account, factor: str = "") -> N
     await events.record(account_id, "login", request.caller, device=session.device, factor=factor)
     if not await request.services[BrowserRegistry].is_known(account_id, get_known_browser(request)):
         await request.services[MailService].notify_if_available(account_id, "new_device", device=session.device or "?")
+
+
+@sensitive_variables()
+async def check_own_password(request: SiteRequest, password: str) -> None:
+    """Raise FieldErrors unless it is the viewer's password. Raises RateLimited, PasswordsBusy."""
+    account = require_account(request)
+    if not await request.services[AccountService].check_password(account, password, caller=request.caller):
+        raise FieldErrors({"password": _("That is not your current password.")})
+
+
+async def check_factor(request: SiteRequest, purpose: str, account_id: AccountId) -> str:
+    """Use up the passkey or the code of a form. Return its kind. Raises FieldErrors, PasskeyRefused, RateLimited."""
+    fields, services = get_form_data(request), request.services
+    if credential := fields.get("credential"):
+        await services[PasskeyService].check(purpose, account_id, credential, request.caller)
+        return "passkey"
+    code, browser = validate_form(CodeForm(fields))["code"], get_known_browser(request)
+    return await services[FactorService].check_code(account_id, code, request.caller, browser)
 
 
 async def remember_browser(request: SiteRequest, response: HttpResponse, account: Account) -> HttpResponse:

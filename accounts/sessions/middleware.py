@@ -1,23 +1,20 @@
 """Reads the session, the account and the rate limit of the address in one round trip.
 
 Requests to the API have an access token, which sets request.account and request.token; their cookies are ignored.
-For all other requests the middleware sets request.session, request.account (Account or None), request.user and
-request.auser. Django's alogin and alogout need the last two. After the view it saves a changed session and sets or
-deletes the cookie, as Django's SessionMiddleware does, but without a thread.
+For all other requests the middleware sets request.session and request.account (Account or None). After the view it
+saves a changed session and sets or deletes the cookie, as Django's SessionMiddleware does, but without a thread.
 """
 
 from collections.abc import Awaitable
 from contextlib import suppress
 
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http.response import HttpResponseBase
 
-from accounts.models import Account
 from accounts.ports import BadgePort
-from accounts.sessions.service import SessionService, SessionStore
+from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from accounts.sessions.values import SessionToken
 from socialsite.errors import RateLimited
@@ -86,12 +83,10 @@ async def load_session(request: SiteRequest) -> None:
     except StoreUnavailable:
         if not (hits or badge) or request.method not in SAFE_METHODS:
             raise
-        replies = await services.store.gather(
-            reads
-        )  # limits and badge may be on other servers, which are down: the page is shown without them
-        hits, badge = [], []
+        # Limits and badge may be on other servers, which are down: the page is shown without them.
+        replies, hits, badge = await services.store.gather(reads), [], []
     account, session = services[SessionService].parse_session_replies(cookie, replies[: len(reads)], now_ms)
-    _set_account(request, account, session)
+    request.account, request.session = account, session
     for reply in replies[len(reads) : len(reads) + len(hits)]:
         raise_if_refused(parse_decision(reply))
     if badge and account is not None:
@@ -118,17 +113,6 @@ def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
     if token is None or request.method not in SAFE_METHODS or wants_json(request):
         return []
     return [request.services[BadgePort].read_command(token.owner)]
-
-
-def _set_account(request: SiteRequest, account: Account | None, session: SessionStore) -> None:
-    request.account = account
-    request.session = session
-    request.user = account or AnonymousUser()
-
-    async def auser() -> Account | AnonymousUser:
-        return request.user  # alogin and alogout replace it
-
-    request.auser = auser
 
 
 async def save_session(request: SiteRequest, response: HttpResponseBase) -> None:

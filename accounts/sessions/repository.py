@@ -5,8 +5,7 @@ describes this double check.) So removing ids from the index ends sessions in on
 a crash is useless.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import msgspec
 
@@ -30,27 +29,14 @@ Owner = AccountId | ClientId
 """Access tokens belong to an account or an app, sessions of browsers only to an account."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionKeys:
-    """The builders of the keys of one kind of sessions."""
-
-    session: Callable[[Owner, str], Key]
-    index: Callable[[Owner], Key]
-
-
-BROWSER_SESSIONS = SessionKeys(keys.session, keys.session_index)
-ACCESS_TOKENS = SessionKeys(keys.access_token, keys.access_token_index)
-
-
 class SessionRepository:
-    """The sessions of browsers, or the access tokens of apps. `session_keys` selects the kind."""
+    """The sessions of browsers, or the access tokens of apps."""
 
-    def __init__(
-        self, store: Store, limits: SessionLimits | None = None, session_keys: SessionKeys = BROWSER_SESSIONS
-    ) -> None:
+    def __init__(self, store: Store, limits: SessionLimits | None = None, *, are_tokens: bool = False) -> None:
         self._sessions = store.component("sessions")
         self.limits = limits or SessionLimits()
-        self.keys = session_keys
+        self._key = keys.access_token if are_tokens else keys.session
+        self._index = keys.access_token_index if are_tokens else keys.session_index
 
     async def open(self, token: SessionToken | BearerToken, stored: StoredSession, now_ms: int) -> None:
         """Store a new session. If the account has `max_sessions` sessions, its least recently used session ends."""
@@ -65,11 +51,13 @@ class SessionRepository:
         args = (token.session_id, encode(stored))
         return bool(await self._sessions[index].run(SAVE_SESSION_SCRIPT, [session, index], args))
 
-    async def touch(self, owner: Owner, session_id: str, created_ms: int, now_ms: int) -> bool:
-        """Store the time of the last use. Returns False if the session has ended."""
+    async def touch(self, owner: Owner, session_id: str, created_ms: int, last_used_ms: int, now_ms: int) -> None:
+        """Store the time of the last use, at most once in `touch_interval_ms`."""
+        if now_ms - last_used_ms < self.limits.touch_interval_ms:
+            return
         session, index = self._keys(owner, session_id)
         args = (session_id, now_ms, self.limits.ttl_ms(created_ms, now_ms), self.limits.idle_timeout_ms)
-        return bool(await self._sessions[index].run(TOUCH_SESSION_SCRIPT, [session, index], args))
+        await self._sessions[index].run(TOUCH_SESSION_SCRIPT, [session, index], args)
 
     async def list_sessions(self, owner: Owner) -> list[tuple[str, SessionRecord]]:
         """Return (id, session) of each stored session. The last used session comes first."""
@@ -103,16 +91,16 @@ class SessionRepository:
             return None
 
     async def _read_session_ids(self, owner: Owner) -> Sequence[str]:
-        index = self.keys.index(owner)
+        index = self._index(owner)
         replies = await self._sessions.execute("ZRANGE", index, 0, self.limits.max_sessions - 1, "REV")
         return [reply.decode() for reply in replies]
 
     async def _end(self, owner: Owner, ids: Sequence[str], except_id: str | None = None) -> int:
-        index = self.keys.index(owner)
-        sessions = [self.keys.session(owner, session_id) for session_id in ids]
+        index = self._index(owner)
+        sessions = [self._key(owner, session_id) for session_id in ids]
         args = ("these" if except_id is None else "all", except_id or "", *ids)
         # `write_script` waits for replicas if they are required: after a failover the session must stay ended.
         return int(await self._sessions.write_script(END_SESSIONS_SCRIPT, [index, *sessions], args))
 
     def _keys(self, owner: Owner, session_id: str) -> tuple[Key, Key]:
-        return self.keys.session(owner, session_id), self.keys.index(owner)
+        return self._key(owner, session_id), self._index(owner)

@@ -77,13 +77,9 @@ class SessionService:
 
     async def touch(self, session: "SessionStore", now_ms: int) -> None:
         """Store the time of the last use, at most once in `touch_interval_ms`."""
-        token = session.token
-        if token is None or session.created_ms is None:
-            return
-        if now_ms - session.last_used_ms < self.sessions.limits.touch_interval_ms:
-            return
-        await self.sessions.touch(token.owner, token.session_id, session.created_ms, now_ms)
-        session.last_used_ms = now_ms
+        token, created_ms = session.token, session.created_ms
+        if token is not None and created_ms is not None:
+            await self.sessions.touch(token.owner, token.session_id, created_ms, session.last_used_ms, now_ms)
 
     async def are_sessions_active(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
         """Return for each (account id, session or token id) whether a request with it would be signed in."""
@@ -209,9 +205,6 @@ class SessionStore(SessionBase):
         """Return True if there is neither a stored session nor an account to store a session for."""
         return self._session_key is None and _account_id_of(getattr(self, "_session_cache", {})) is None
 
-    def _validate_session_key(self, key: str | None) -> bool:
-        return SessionToken.parse(key) is not None
-
     async def aload(self) -> dict[str, Any]:
         token = self.token
         record = await self._service.find(token) if token else None
@@ -220,11 +213,6 @@ class SessionStore(SessionBase):
         else:
             self.populate(record)
         return self._session_cache
-
-    async def acreate(self) -> None:
-        """Begin a new session. It is stored once it belongs to an account."""
-        self.make_anonymous()
-        self.modified = True
 
     async def acycle_key(self) -> None:
         """Keep the data under another token, which the next save creates before it ends this one.
@@ -240,9 +228,9 @@ class SessionStore(SessionBase):
 
         Raises UpdateError if the session has ended meanwhile.
         """
-        data = await self._get_data(no_load=must_create)
+        data = await self._get_data()
         owner, token = _account_id_of(data), self.token
-        if token is not None and (owner != token.owner or must_create):
+        if token is not None and owner != token.owner:
             await self.adelete()  # the viewer signed out, or signed in to another account
             self._session_key = token = None
         if owner is None:
@@ -266,18 +254,14 @@ class SessionStore(SessionBase):
         now_ms = self._service.clock.now_ms()
         return ((self.created_ms or now_ms) + self._service.sessions.limits.absolute_timeout_ms - now_ms) // 1000
 
-    @classmethod
-    def clear_expired(cls) -> None:
-        """Do nothing: stored sessions have a TTL."""
-
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
         """Replace a synchronous method."""
         raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
 
     load = exists = create = save = delete = _refuse
 
-    async def _get_data(self, *, no_load: bool = False) -> dict[str, Any]:
-        data: dict[str, Any] = await self._aget_session(no_load=no_load)  # type: ignore[attr-defined]
+    async def _get_data(self) -> dict[str, Any]:
+        data: dict[str, Any] = await self._aget_session()  # type: ignore[attr-defined]
         return data
 
     @property

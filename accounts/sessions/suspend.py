@@ -11,8 +11,9 @@ from django.http import HttpResponse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from accounts.accounts.service import AccountService
-from accounts.domain import SUSPENDED
+from accounts.domain import NO_ACCOUNT_ID, SUSPENDED
 from accounts.errors import AccountSuspended, FieldErrors
+from accounts.mail.links import load_signed
 from accounts.models import Account
 from accounts.sanctions.presenters import NO_APPEAL, WrongAppeal, sanction_rows
 from accounts.sanctions.sanction import SanctionId
@@ -24,7 +25,6 @@ from socialsite.web.responses import page_response
 
 SALT: Final = "accounts.sessions.suspended"
 TOKEN_MAX_AGE_S: Final = 30 * 60
-TOKEN_MAX_LENGTH: Final = 300
 
 
 def _password_digest(account: Account) -> str:
@@ -33,10 +33,7 @@ def _password_digest(account: Account) -> str:
 
 async def _find_account(request: SiteRequest, token: str) -> Account:
     """Return the suspended account of a token. Raises SignInRequired."""
-    try:
-        id, digest = signing.loads(token[:TOKEN_MAX_LENGTH], salt=SALT, max_age=TOKEN_MAX_AGE_S)
-    except signing.BadSignature as error:
-        raise SignInRequired from error
+    id, digest = load_signed(token, SALT, TOKEN_MAX_AGE_S) or (NO_ACCOUNT_ID, "")
     account = await request.services[AccountService].find(AccountId(id))
     if account is None or account.state != SUSPENDED or not constant_time_compare(digest, _password_digest(account)):
         raise SignInRequired

@@ -81,13 +81,13 @@ class AccessTokenService:
 
     async def touch(self, token: AccessToken | None) -> None:
         """Store the time of the last use, at most once in `touch_interval_ms`."""
-        now_ms = self.clock.now_ms()
-        if token is None or now_ms - token.last_used_ms < self.tokens.limits.touch_interval_ms:
+        if token is None:
             return
+        times = token.created_ms, token.last_used_ms, self.clock.now_ms()
         if token.account_id is not None:
-            await self.tokens.touch(token.account_id, token.id, token.created_ms, now_ms)
+            await self.tokens.touch(token.account_id, token.id, *times)
         else:
-            await self.app_tokens.touch(ClientId(token.grant.app_id), token.id, token.created_ms, now_ms)
+            await self.app_tokens.touch(ClientId(token.grant.app_id), token.id, *times)
 
     async def list_tokens(self, account_id: AccountId) -> list[AccessToken]:
         """Return the access tokens of an account; the last used comes first."""

@@ -7,7 +7,7 @@ SHA-256 digest. Times are Unix milliseconds.
 import hashlib
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, Self, TypeVar
 
@@ -27,26 +27,14 @@ DEVICE_MAX_LENGTH = 60  # code points
 
 _COOKIE_PATTERN = re.compile(r"([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})")
 _BEARER_PATTERN = re.compile(r"([1-9][0-9]{0,15}|[0-9a-f]{32})-([A-Za-z0-9_-]{43})")
-_BROWSERS: Sequence[tuple[str, str]] = (  # the first match wins: most user agents also contain later names
-    ("Edg", "Edge"),
-    ("OPR/", "Opera"),
-    ("SamsungBrowser/", "Samsung Internet"),
-    ("Firefox/", "Firefox"),
-    ("FxiOS/", "Firefox"),
-    ("CriOS/", "Chrome"),
-    ("Chromium/", "Chromium"),
-    ("Chrome/", "Chrome"),
-    ("Safari/", "Safari"),
-)
-_SYSTEMS: Sequence[tuple[str, str]] = (
-    ("iPhone", "iPhone"),
-    ("iPad", "iPad"),
-    ("Android", "Android"),
-    ("CrOS", "ChromeOS"),
-    ("Windows", "Windows"),
-    ("Macintosh", "Mac"),
-    ("Linux", "Linux"),
-)
+_BROWSERS = {  # the first match wins: most user agents also contain later names
+    "Edg": "Edge", "OPR/": "Opera", "SamsungBrowser/": "Samsung Internet", "Firefox/": "Firefox", "FxiOS/": "Firefox",
+    "CriOS/": "Chrome", "Chromium/": "Chromium", "Chrome/": "Chrome", "Safari/": "Safari",
+}  # fmt: skip
+_SYSTEMS = {
+    "iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "CrOS": "ChromeOS", "Windows": "Windows",
+    "Macintosh": "Mac", "Linux": "Linux",
+}  # fmt: skip
 
 
 Owner = TypeVar("Owner", bound=AccountId | ClientId)
@@ -200,5 +188,5 @@ def describe_device(user_agent: str) -> str:
     return (browser or system or program)[:DEVICE_MAX_LENGTH]
 
 
-def _first_match(names: Sequence[tuple[str, str]], user_agent: str) -> str:
-    return next((name for mark, name in names if mark in user_agent), "")
+def _first_match(names: Mapping[str, str], user_agent: str) -> str:
+    return next((name for mark, name in names.items() if mark in user_agent), "")

@@ -40,6 +40,7 @@ from accounts.mail.service import MailService
 from accounts.models import Account
 from accounts.presenters import account_json
 from accounts.sessions.authentication import (
+    check_factor,
     clear_storage,
     get_known_browser,
     remember_browser,
@@ -144,7 +145,8 @@ async def log_in(request: SiteRequest) -> HttpResponse:
             raise InvalidCredentials
     except FORM_ERRORS as error:
         if isinstance(error, AccountWaiting):
-            return await _show_waiting(request, error)
+            waiting = await request.services[AccountService].get(error.account_id)
+            return await _begin_pending(request, waiting, error, WAITING_PATH)
         if isinstance(error, AccountSuspended) and error.account_id is not None and not wants_json(request):
             return await _continue_login(request, await request.services[AccountService].get(error.account_id), "")
         if isinstance(error, DeletionPending):
@@ -156,7 +158,8 @@ async def log_in(request: SiteRequest) -> HttpResponse:
 async def _continue_login(request: SiteRequest, account: Account, next_url: str) -> HttpResponse:
     """Ask for the second factor if the account has one, else finish the log-in."""
     if (await request.services[FactorService].find(AccountId(account.id))).is_set:
-        return await _ask_for_factor(request, account, next_url)
+        query = f"?{urlencode({'next': next_url})}" if next_url else ""
+        return await _begin_pending(request, account, FactorNeeded(), FACTOR_PATH + query)
     return await _finish_login(request, account)
 
 
@@ -172,20 +175,10 @@ async def _finish_login(request: SiteRequest, account: Account, factor: str = ""
     return await remember_browser(request, done(request, {"account": account_json(account)}, default="/"), account)
 
 
-async def _ask_for_factor(request: SiteRequest, account: Account, next_url: str) -> HttpResponse:
-    """Begin a pending log-in. A JSON client gets 401 `factor_needed`, and sends the code to the next page."""
+async def _begin_pending(request: SiteRequest, account: Account, error: ApiError, path: str) -> HttpResponse:
+    """Begin a pending log-in, which is no session, and lead to its page. A JSON client gets the error."""
     cookie = await request.services[PendingLogins].begin(account)
-    if wants_json(request):
-        return set_pending_login(respond_to_error(request, FactorNeeded()), cookie)
-    query = f"?{urlencode({'next': next_url})}" if next_url else ""
-    return set_pending_login(SeeOther(FACTOR_PATH + query), cookie)
-
-
-async def _show_waiting(request: SiteRequest, error: AccountWaiting) -> HttpResponse:
-    """Lead to the page of an account that waits for approval. Its pending log-in is no session."""
-    account = await request.services[AccountService].get(error.account_id)
-    cookie = await request.services[PendingLogins].begin(account)
-    response = respond_to_error(request, error) if wants_json(request) else SeeOther(WAITING_PATH)
+    response = respond_to_error(request, error) if wants_json(request) else SeeOther(path)
     return set_pending_login(response, cookie)
 
 
@@ -225,14 +218,9 @@ async def factor_page(request: SiteRequest, error: ApiError | None = None) -> Ht
 @sensitive_variables()
 async def log_in_with_factor(request: SiteRequest) -> HttpResponse:
     """Finish a pending log-in with a code or a passkey. The response is that of a log-in."""
-    account, services = await _find_pending(request), request.services
-    account_id, fields, factor = AccountId(account.id), get_form_data(request), "passkey"
-    if credential := fields.get("credential"):
-        await services[PasskeyService].check(FACTOR, account_id, credential, request.caller)
-    else:
-        code, browser = validate_form(CodeForm(fields))["code"], get_known_browser(request)
-        factor = await services[FactorService].check_code(account_id, code, request.caller, browser)
-    if not await services[PendingLogins].finish(_pending_cookie(request)):
+    account = await _find_pending(request)
+    factor = await check_factor(request, FACTOR, AccountId(account.id))
+    if not await request.services[PendingLogins].finish(request.COOKIES.get(settings.PENDING_LOGIN_COOKIE_NAME)):
         raise SignInRequired
     return set_pending_login(await _finish_login(request, account, factor), "")
 
@@ -242,16 +230,11 @@ async def _find_pending(request: SiteRequest, *, is_applicant: bool = False) -> 
 
     Another one may be suspended: its owner reads why after the second factor. Raises SignInRequired.
     """
-    account = await request.services[PendingLogins].find(_pending_cookie(request))
+    account = await request.services[PendingLogins].find(request.COOKIES.get(settings.PENDING_LOGIN_COOKIE_NAME))
     states = (ACTIVE, WAITING) if is_applicant else (ACTIVE, SUSPENDED)
     if account is None or account.state not in states:
         raise SignInRequired
     return account
-
-
-def _pending_cookie(request: SiteRequest) -> str | None:
-    cookie: str | None = request.COOKIES.get(settings.PENDING_LOGIN_COOKIE_NAME)
-    return cookie
 
 
 @sensitive_variables()

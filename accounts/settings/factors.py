@@ -15,6 +15,7 @@ from accounts.factors.passkeys import PasskeyService
 from accounts.factors.service import FactorService
 from accounts.factors.step_up import require_step_up
 from accounts.forms import FORM_ERRORS, PasskeyForm, TotpForm, redisplay_form, render_form, validate_form
+from accounts.mail.links import load_signed
 from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId
@@ -122,13 +123,10 @@ def build_setup_page(account: Account, secret: str, site_name: str) -> dict[str,
 
 def _read_setup(account: Account, signed: str) -> str:
     """Return the secret of the form. Raises FieldErrors if it is older than an hour, or belongs to another account."""
-    try:
-        account_id, secret = signing.loads(signed, salt=SETUP_SALT, max_age=SETUP_MAX_AGE_S)
-    except signing.BadSignature:
-        account_id = secret = None
-    if account_id != account.id or not isinstance(secret, str):
+    account_id, secret = load_signed(signed, SETUP_SALT, SETUP_MAX_AGE_S) or (None, "")
+    if account_id != account.id:
         raise FieldErrors({"": _("This page is too old. Please load it again.")})
-    return secret
+    return str(secret)
 
 
 totp = dispatch_by_method(GET=totp_page, POST=add_totp)

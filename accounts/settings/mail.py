@@ -28,7 +28,6 @@ from accounts.mail.links import parse_confirmation, parse_unsubscribe
 from accounts.mail.presenters import DIGEST_LABELS, mails_json, mails_page
 from accounts.mail.service import MailService
 from accounts.mail.values import DIGESTS
-from accounts.models import Account
 from accounts.security.events import SecurityEvents
 from socialsite.errors import Conflict
 from socialsite.web.middleware.errors import get_error_status, shows_errors
@@ -50,11 +49,6 @@ class ResetPasswordForm(NewPasswordForm):
     token = forms.CharField(widget=forms.HiddenInput)
     password1 = make_new_password_field(gettext_lazy("New password"))
     password2 = make_password_field(gettext_lazy("New password again"), "new-password")
-
-    account: Account
-
-    def get_account(self) -> Account:
-        return self.account
 
 
 # The address
@@ -191,13 +185,13 @@ async def reset_page(request: SiteRequest) -> HttpResponse:
 async def reset_password(request: SiteRequest) -> HttpResponse:
     """Change the password and end all sessions. A second factor is still asked for at the log-in."""
     form = ResetPasswordForm(get_form_data(request))
-    form.account = await request.services[MailService].find_reset_account(form.data.get("token", ""))
+    account = await request.services[MailService].find_reset_account(form.data.get("token", ""))
     try:
-        password = (await validate_password_form(form, is_known=False))["password1"]
+        password = (await validate_password_form(form, account, is_known=False))["password1"]
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/reset_password.html", form, error)
     try:
-        await request.services[AccountService].reset_password(account=form.account, new=password, caller=request.caller)
+        await request.services[AccountService].reset_password(account=account, new=password, caller=request.caller)
     except FieldErrors:  # the link was used by another request meanwhile
         raise InvalidLink from None
     return done(request, {}, default=settings.LOGIN_URL, message=_("Your password is changed. You can log in now."))

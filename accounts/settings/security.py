@@ -38,11 +38,19 @@ EVENT_LABELS: Mapping[str, str | Promise] = {
 }
 
 
+async def read_sessions(request: SiteRequest) -> tuple[dict[str, object], dict[str, object]]:
+    """Return what templates/accounts/_sessions.html takes, and the JSON of sessions and apps."""
+    account_id, current = require_viewer_id(request), get_session(request).session_id
+    sessions = await request.services[SessionService].list_sessions(account_id, current)
+    tokens = await request.services[AccessTokenService].list_tokens(account_id)
+    page = {"sessions": sessions, "apps": [(token, describe_scopes(token.scopes)) for token in tokens]}
+    return page, sessions_json(sessions, tokens)
+
+
 async def security_page(request: SiteRequest) -> HttpResponse:
     account_id, services = require_viewer_id(request), request.services
     factors = await services[FactorService].find(account_id)
-    sessions = await services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
-    tokens = await services[AccessTokenService].list_tokens(account_id)
+    sessions, data = await read_sessions(request)
     events = await services[SecurityEvents].list_newest(account_id)
     browsers = await services[BrowserRegistry].list_browsers(account_id)
     page = {
@@ -50,8 +58,7 @@ async def security_page(request: SiteRequest) -> HttpResponse:
         "factors": factors,
         "passkeys": factors.passkeys.items(),
         "codes_left": len(factors.code_digests),
-        "sessions": sessions,
-        "apps": [(token, describe_scopes(token.scopes)) for token in tokens],
+        **sessions,
         "events": [(EVENT_LABELS.get(event.kind, event.kind), event) for event in events],
     }
     return respond(
@@ -60,7 +67,7 @@ async def security_page(request: SiteRequest) -> HttpResponse:
         page=lambda: page,
         data=lambda: {
             "factors": _factors_json(factors),
-            **sessions_json(sessions, tokens),
+            **data,
             "browsers": [
                 select_fields(browser, "device network last_login_at", id=id) for id, browser in browsers.items()
             ],

@@ -3,17 +3,14 @@
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from accounts.accounts.service import AccountService
-from accounts.errors import FieldErrors
-from accounts.factors.passkeys import CONFIRM, PasskeyService
+from accounts.factors.passkeys import CONFIRM
 from accounts.factors.service import FactorService
 from accounts.factors.step_up import store_confirmation
 from accounts.forms import FORM_ERRORS, CodeForm, ConfirmForm, redisplay_form, render_form, validate_form
 from accounts.models import Account
-from accounts.sessions.authentication import get_known_browser, require_account
+from accounts.sessions.authentication import check_factor, check_own_password, require_account
 from socialsite.ids import AccountId
 from socialsite.web.requests import FormFields, SiteRequest, dispatch_by_method, get_form_data
 from socialsite.web.responses import done
@@ -30,18 +27,13 @@ async def confirm_page(request: SiteRequest) -> HttpResponse:
 @sensitive_variables()
 async def confirm_identity(request: SiteRequest) -> HttpResponse:
     """Continue the session with a new token, so that a copy of the earlier token ends, and go to `next`."""
-    account, services, fields = require_account(request), request.services, get_form_data(request)
-    account_id, form = AccountId(account.id), _code_form(fields) if "code" in fields else ConfirmForm(fields)
+    account, fields = require_account(request), get_form_data(request)
+    form = _code_form(fields) if "code" in fields else ConfirmForm(fields)
     try:
-        if credential := fields.get("credential"):
-            await services[PasskeyService].check(CONFIRM, account_id, credential, request.caller)
-        elif "code" in fields:
-            code, browser = validate_form(form)["code"], get_known_browser(request)
-            await services[FactorService].check_code(account_id, code, request.caller, browser)
-        elif not await services[AccountService].check_password(
-            account, validate_form(form)["password"], caller=request.caller
-        ):
-            raise FieldErrors({"password": _("That is not your current password.")})
+        if "code" in fields or fields.get("credential"):
+            await check_factor(request, CONFIRM, AccountId(account.id))
+        else:
+            await check_own_password(request, validate_form(form)["password"])
     except FORM_ERRORS as error:
         page = await _page(request, account)
         if "code" in fields:

@@ -10,7 +10,6 @@ from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from accounts.domain import QUOTE_POLICIES
-from accounts.errors import FieldErrors
 from accounts.forms import (
     FORM_ERRORS,
     ChangePasswordForm,
@@ -24,13 +23,18 @@ from accounts.forms import (
     validate_password_form,
 )
 from accounts.mail.service import MailService
-from accounts.oauth.scopes import describe_scopes
 from accounts.presenters import account_json, preferences_json
 from accounts.security.events import SecurityEvents
-from accounts.sessions.authentication import clear_storage, get_session, renew_session, require_account, sign_out
-from accounts.sessions.presenters import sessions_json
+from accounts.sessions.authentication import (
+    check_own_password,
+    clear_storage,
+    get_session,
+    renew_session,
+    require_account,
+    sign_out,
+)
 from accounts.sessions.service import SessionService
-from accounts.sessions.tokens import AccessTokenService
+from accounts.settings.security import read_sessions
 from socialsite.errors import ApiError
 from socialsite.ids import AccountId
 from socialsite.languages import LANGUAGE_NAMES
@@ -112,16 +116,17 @@ async def edit_preferences(request: SiteRequest) -> HttpResponse:
 
 
 async def password_page(request: SiteRequest) -> HttpResponse:
-    return render_form(request, "accounts/password.html", ChangePasswordForm(account=require_account(request)))
+    require_account(request)
+    return render_form(request, "accounts/password.html", ChangePasswordForm())
 
 
 @sensitive_variables()
 async def change_password(request: SiteRequest) -> HttpResponse:
     """End all other sessions, and continue this session with a new token."""
     account = require_account(request)
-    form = ChangePasswordForm(get_form_data(request), account=account)
+    form = ChangePasswordForm(get_form_data(request))
     try:
-        fields = await validate_password_form(form, is_known=True)
+        fields = await validate_password_form(form, account, is_known=True)
         changed = await request.services[AccountService].change_password(
             account=account,
             old=fields["old_password"],
@@ -136,11 +141,8 @@ async def change_password(request: SiteRequest) -> HttpResponse:
 
 
 async def sessions_page(request: SiteRequest) -> HttpResponse:
-    account_id = require_viewer_id(request)
-    sessions = await request.services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
-    tokens = await request.services[AccessTokenService].list_tokens(account_id)
-    page = {"sessions": sessions, "apps": [(token, describe_scopes(token.scopes)) for token in tokens]}
-    return respond(request, "accounts/sessions.html", page=lambda: page, data=lambda: sessions_json(sessions, tokens))
+    page, data = await read_sessions(request)
+    return respond(request, "accounts/sessions.html", page=lambda: page, data=lambda: data)
 
 
 async def end_session(request: SiteRequest) -> HttpResponse:
@@ -173,9 +175,7 @@ async def delete_page(request: SiteRequest, error: ApiError | None = None) -> Ht
 @sensitive_variables()
 async def delete_account(request: SiteRequest) -> HttpResponse:
     account, services = require_account(request), request.services
-    password = validate_form(DeleteAccountForm(get_form_data(request)))["password"]
-    if not await services[AccountService].check_password(account, password, caller=request.caller):
-        raise FieldErrors({"password": _("That is not your current password.")})
+    await check_own_password(request, validate_form(DeleteAccountForm(get_form_data(request)))["password"])
     delete_ms = await services[AccountService].request_deletion(account_id=AccountId(account.id))
     await sign_out(request)
     if delete_ms:

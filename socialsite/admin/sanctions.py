@@ -317,7 +317,7 @@ class SanctionService:
         receiver = NO_ACCOUNT_ID if sanction.kind == "delete" else account_id
         context = {"lines": "\n".join(filter(str.strip, lines)), "handle": account.handle}
         mail_id = f"{at_ms:014d}-{sanction.id:x}"
-        await services.mail.add_mail(receiver, kind, row.address, row.language, context, mail_id)
+        await services.mail.add_mail(receiver, kind, row, context, mail_id)
 
     # Checks
 

@@ -10,7 +10,7 @@ from accounts.current import bind_services
 from accounts.models import Account
 from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
-from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
+from accounts.sessions.repository import SessionRepository
 from accounts.sessions.service import SessionService, SessionStore
 from accounts.sessions.values import SessionLimits
 from socialsite.clock import FixedClock
@@ -38,7 +38,7 @@ class AccountWorld:
         self.session_repository = SessionRepository(self.store, self.limits)
         self.sessions = SessionService(
             sessions=self.session_repository,
-            tokens=SessionRepository(self.store, session_keys=ACCESS_TOKENS),
+            tokens=SessionRepository(self.store, are_tokens=True),
             accounts=self.account_repository,
             clock=self.clock,
             on_sessions_ended=self._ended,

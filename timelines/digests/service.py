@@ -61,7 +61,7 @@ class DigestService:
             lines = await self._write_lines(account_id, self.clock.now_ms() - period_ms, row.language)
             if lines and is_active:
                 context, mail_id = {"lines": "\n".join(lines)}, f"{due_ms:014d}-digest"
-                await self.mail.add_mail(account_id, "digest", row.address, row.language, context, mail_id)
+                await self.mail.add_mail(account_id, "digest", row, context, mail_id)
             # A period that no worker was running for is left out.
             missed = (self.clock.now_ms() - due_ms) // period_ms
             await self.mails.schedule_digest(account_id, due_ms + (missed + 1) * period_ms)
