@@ -4,7 +4,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.browser.scenes.base import goes_as_staff
+from tests.browser.test_pages import prepare_scene
 from tests.support.chromium import BrowserPage
+from tests.support.site import QuickstartSite
 from tests.support.visitor import HttpVisitor
 
 PHONE = {"width": 390, "height": 844}
@@ -16,6 +19,9 @@ CUT_LINKS = f"""() => ({VISIBLE_LINKS})().filter((link) => {{
     && each.scrollWidth > each.clientWidth && getComputedStyle(each).clipPath === "none");
   return box.left < 0 || box.right > innerWidth || box.top < 0 || box.bottom > innerHeight || label;
 }}).map((link) => link.textContent.trim())"""
+
+CUT_TABLES = """() => [...document.querySelectorAll("table")].filter((table) => table.getBoundingClientRect().right
+  > innerWidth && getComputedStyle(table.parentElement).overflowX !== "auto").map((table) => table.textContent)"""
 
 
 def home_with_a_post(reader: OpenReader, own: HttpVisitor, **options: object) -> BrowserPage:
@@ -54,6 +60,21 @@ def test_letters_of_twice_the_size_cut_nothing_off_on_a_phone(reader: OpenReader
         assert me.page.evaluate("getComputedStyle(document.documentElement).fontSize") == "32px"
         assert me.page.evaluate(CUT_LINKS) == [], path
         assert me.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], path
+
+
+@pytest.mark.nightly
+def test_tables_of_staff_are_scrolled_with_letters_of_twice_the_size(
+    site: QuickstartSite, reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
+) -> None:
+    me = reader(own, viewport=PHONE)
+    goes_as_staff("/ops/accounts/")(prepare_scene(site, me, own, friend))
+    sizes = {"fontSizes": {"standard": 32, "fixed": 26}}
+    me.context.new_cdp_session(me.page).send("Page.setFontSizes", sizes)
+    with HttpVisitor(site.url, "a_handle_as_long_as_") as person:
+        person.sign_up()
+    me.go_to("/ops/accounts/")
+    assert me.page.locator("table").count()
+    assert me.page.evaluate(CUT_TABLES) == []
 
 
 @pytest.mark.nightly
