@@ -38,12 +38,13 @@ class SessionRepository:
         self._key = keys.access_token if are_tokens else keys.session
         self._index = keys.access_token_index if are_tokens else keys.session_index
 
-    async def open(self, token: SessionToken | BearerToken, stored: StoredSession, now_ms: int) -> None:
-        """Store a new session. If the account has `max_sessions` sessions, its least recently used session ends."""
+    async def open(self, token: SessionToken | BearerToken, stored: StoredSession, now_ms: int) -> list[str]:
+        """Store a new session. Above `max_sessions` the least recently used ones end, whose ids are returned."""
         session, index = self._keys(token.owner, token.session_id)
         ttl_ms = self.limits.ttl_ms(stored.created_ms, now_ms)
         args = (token.session_id, encode(stored), now_ms, ttl_ms, self.limits.idle_timeout_ms, self.limits.max_sessions)
-        await self._sessions[index].run(OPEN_SESSION_SCRIPT, [session, index], args)
+        ended = await self._sessions[index].run(OPEN_SESSION_SCRIPT, [session, index], args)
+        return [session_id.decode() for session_id in ended]
 
     async def save(self, token: SessionToken, stored: StoredSession) -> bool:
         """Replace the value of a session. Returns False if the session has ended."""

@@ -23,6 +23,7 @@ from accounts.sessions.values import (
     SESSION_ID_PATTERN,
     SESSION_SCHEMA_VERSION,
     ActiveSession,
+    BearerToken,
     SessionRecord,
     SessionToken,
     StoredSession,
@@ -65,15 +66,13 @@ class SessionService:
         self, cookie: str | None, replies: Sequence[Reply], now_ms: int
     ) -> "tuple[Account | None, SessionStore]":
         """Return the account and the session from the replies to `read_session_commands`."""
-        token = SessionToken.parse(cookie)
-        if token is not None and (active := self.parse_active(self.sessions, token.owner, replies, now_ms)):
-            account, record = active
-            session = SessionStore(cookie, sessions=self)
-            session.populate(record)
-            return account, session
-        session = SessionStore(None, sessions=self)
-        session.make_anonymous()
-        return None, session
+        token, session = SessionToken.parse(cookie), SessionStore(cookie, sessions=self)
+        active = self.parse_active(self.sessions, token.owner, replies, now_ms) if token else None
+        if active is None:
+            session.make_anonymous()
+            return None, session
+        session.populate(active[1])
+        return active[0], session
 
     async def touch(self, session: "SessionStore", now_ms: int) -> None:
         """Store the time of the last use, at most once in `touch_interval_ms`."""
@@ -105,6 +104,18 @@ class SessionService:
             for i, s in await self.sessions.list_sessions(account_id)
             if not self.sessions.limits.is_expired(s.stored.created_ms, s.last_used_ms, now_ms)
         ]
+
+    async def open(
+        self,
+        sessions: SessionRepository,
+        account_id: AccountId,
+        token: SessionToken | BearerToken,
+        stored: StoredSession,
+        now_ms: int,
+    ) -> None:
+        """Store a new session or access token, for which the least recently used one may end."""
+        for session_id in await sessions.open(token, stored, now_ms):
+            await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
         """End one session or access token. Returns whether it was open; False if the text is not an id."""
@@ -272,7 +283,8 @@ class SessionStore(SessionBase):
         token = SessionToken.generate(owner)
         self.last_used_ms = self._service.clock.now_ms()
         self.created_ms = self.created_ms or self.last_used_ms
-        await self._service.sessions.open(token, self._to_stored(data), self.last_used_ms)
+        service = self._service
+        await service.open(service.sessions, owner, token, self._to_stored(data), self.last_used_ms)
         self._session_key = token.cookie_value
         if self._replaced_token is not None:
             await self._service.replace(self._replaced_token, token)

@@ -46,9 +46,12 @@ class AccessTokenService:
         if account is not None:
             data |= {SESSION_KEY: str(account.id), HASH_SESSION_KEY: account.get_session_auth_hash()}
         token = BearerToken.generate(AccountId(account.id) if account is not None else ClientId(grant.app_id))
-        now_ms, tokens = self.clock.now_ms(), self.app_tokens if account is None else self.tokens
-        device = grant.app_name[:DEVICE_MAX_LENGTH]
-        await tokens.open(token, StoredSession(SESSION_SCHEMA_VERSION, now_ms, device, data), now_ms)
+        now_ms = self.clock.now_ms()
+        stored = StoredSession(SESSION_SCHEMA_VERSION, now_ms, grant.app_name[:DEVICE_MAX_LENGTH], data)
+        if account is None:
+            await self.app_tokens.open(token, stored, now_ms)
+        else:
+            await self.sessions.open(self.tokens, AccountId(account.id), token, stored, now_ms)
         return token.text
 
     def read_commands(self, text: str) -> list[Command]:

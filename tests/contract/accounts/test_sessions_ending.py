@@ -100,6 +100,7 @@ async def test_above_the_cap_the_least_recently_used_session_ends(store):
         sessions.append(await world.sign_in(alice))
         world.clock.advance(1_000)
     assert [bool(await world.account_of(session)) for session in sessions] == [False, False, True, True, True]
+    assert world.ended == [(alice.id, session.session_id) for session in sessions[:2]], "their sockets close at once"
 
 
 async def test_sign_ins_concurrent_with_the_end_of_all_sessions_are_complete_or_absent(world, alice):

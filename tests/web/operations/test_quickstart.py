@@ -15,6 +15,7 @@ from tests.support.demo_site import demo_visitor
 from tests.support.models import mostly_nightly
 from tests.support.redis_server import pause_until_aof_written
 from tests.support.site import QuickstartSite, is_alive, running_site
+from tests.support.visitor import PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 
 Start = Callable[..., QuickstartSite]
@@ -80,6 +81,18 @@ def test_ctrl_c_and_sigterm_stop_all_processes_and_the_data_exist_after_the_next
     os.kill(again.pid, signal.SIGTERM)
     assert again.wait() == 0
     assert not any(map(is_alive, processes))
+
+
+def test_a_mail_of_a_site_without_a_mail_server_is_a_file_in_the_folder_that_the_start_names(
+    site: QuickstartSite,
+) -> None:
+    (line,) = [line for line in site.lines if line.startswith("Mails are files in ")]
+    folder, names = Path(line.removeprefix("Mails are files in ")), {"handle": "laptop", "address": "me@example.org"}
+    with HttpVisitor(site.url) as visitor:
+        answer = visitor.post("/accounts/signup/", password1=PASSWORD, password2=PASSWORD, **names)
+        assert answer.status_code == 201, answer.text
+    wait_until(lambda: list(folder.glob("*.eml")))
+    assert any("To: me@example.org" in file.read_text() for file in folder.glob("*.eml"))
 
 
 @pytest.mark.nightly
