@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from socialsite.characters import VISIBLE, fold_hashtag, normalize, remove_hidden
 from socialsite.errors import Conflict, Invalid, LazyText
+from socialsite.ids import parse_id
 from socialsite.site.accent import is_readable
 
 DEFAULT_NAME = "Socialsite"
@@ -138,6 +139,8 @@ def _clean_list(name: str, values: Any) -> tuple[str, ...]:
         raise Invalid({name: text % {"count": count}})
     if any(len(each) > length for each in unique):
         raise too_long(name, length)
+    if name == "held_accounts" and not all(map(parse_id, unique)):
+        raise Invalid({name: _("This is not one of the choices.")})
     return unique
 
 

@@ -85,6 +85,7 @@ def test_each_field_has_a_variable() -> None:
     [
         ("SITE_JOINING", "never"),
         ("SITE_LOGO", "../x"),
+        ("SITE_HELD_ACCOUNTS", "@spammer"),
         ("SITE_MEMBERS_ONLY", "perhaps"),
         ("SITE_NEWCOMER_DAYS", "999"),
     ],
