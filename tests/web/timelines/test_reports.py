@@ -157,3 +157,16 @@ async def test_the_menus_lead_to_the_form(site: Services, alice: HttpBrowser, bo
     assert f'href="/reports/new/?post={own["id"]}"' not in page
     assert f'href="/reports/new/?account={bob.id}"' in (await alice.get("/@bob/")).text
     assert 'href="/reports/"' in (await alice.get("/accounts/")).text
+
+
+@pytest.mark.parametrize("is_blocker", [True, False])
+async def test_an_account_is_reported_beyond_a_block(
+    site: Services, alice: HttpBrowser, bob: Person, is_blocker: bool
+) -> None:
+    await bob.publishes("one")
+    alice_id = (await site.accounts.get_by_handle("alice")).id
+    ids = (alice_id, bob.id) if is_blocker else (bob.id, alice_id)
+    await site.blocks_and_mutes.block(account_id=ids[0], other_id=ids[1], now_ms=site.clock.now_ms())
+    assert (await alice.get(f"/reports/new/?account={bob.id}")).status_code == 200
+    answer = await alice.post("/reports/new/", account=str(bob.id), category="spam", mute="on")
+    assert (answer.status_code, answer.headers.get("location")) == (303, "/reports/sent/")
