@@ -35,14 +35,14 @@ from socialsite.store.replies import parse_hash
 from socialsite.store.site_marks import RAISE_NUMBER, record_account_id
 from socialsite.store.store import Store
 
-CREATE_ACCOUNT_SCRIPT = load_script("create_account.lua", __package__)
-EDIT_PROFILE_SCRIPT = load_script("edit_profile.lua", __package__)
-CHANGE_STATE_SCRIPT = load_script("change_state.lua", __package__)
-FREE_ACCOUNT_SCRIPT = load_script("free_account.lua", __package__)
-REPLACE_PREFERENCES_SCRIPT = load_script("replace_preferences.lua", __package__)
-SET_PASSWORD_SCRIPT = load_script("set_password.lua", __package__)
-SET_RESTRICTION_SCRIPT = load_script("set_restriction.lua", __package__)
-SET_ROLE_SCRIPT = load_script("set_role.lua", __package__)
+CREATE, EDIT, CHANGE_STATE, FREE = (
+    load_script(f"{name}.lua", __package__)
+    for name in ("create_account", "edit_profile", "change_state", "free_account")
+)
+REPLACE_PREFERENCES, SET_PASSWORD, SET_RESTRICTION, SET_ROLE = (
+    load_script(f"{name}.lua", __package__)
+    for name in ("replace_preferences", "set_password", "set_restriction", "set_role")
+)
 
 STAFF_CAP = 1_000  # accounts that have or had a role
 CACHED_HANDLES_MAX = 50_000  # account ids that a process caches by handle: about 7 MB
@@ -90,7 +90,7 @@ class AccountRepository:
     async def free(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Delete an account that waits, so that its handle can be given again. Return False if it does not wait."""
         account = [keys.account(account_id)]
-        return bool(await self._accounts.write_script(FREE_ACCOUNT_SCRIPT, account, flatten_fields(fields)))
+        return bool(await self._accounts.write_script(FREE, account, flatten_fields(fields)))
 
     async def _is_free(self, account_id: AccountId) -> bool:
         state, freed = await self._accounts.execute("HMGET", keys.account(account_id), "state", "freed")
@@ -218,7 +218,7 @@ class AccountRepository:
 
         Raises AccountNotFound if it is absent or deleted.
         """
-        return _parse_changed(await self._run_script(EDIT_PROFILE_SCRIPT, account_id, *flatten_fields(fields)))
+        return _parse_changed(await self._run_script(EDIT, account_id, *flatten_fields(fields)))
 
     async def change_preferences(self, account_id: AccountId, change: PreferencesChange) -> Preferences:
         """Store and return the changed preferences. Raises AccountNotFound if the account is absent or deleted."""
@@ -226,7 +226,7 @@ class AccountRepository:
             stored: bytes = await self._accounts.execute("HGET", keys.account(account_id), "preferences") or b""
             changed = change(decode_preferences(stored))
             args = encode_preferences(changed), stored.decode()
-            if _parse_changed(await self._run_script(REPLACE_PREFERENCES_SCRIPT, account_id, *args)):
+            if _parse_changed(await self._run_script(REPLACE_PREFERENCES, account_id, *args)):
                 return changed
 
     async def change_state(
@@ -239,11 +239,11 @@ class AccountRepository:
         """
         account, args = [keys.account(account_id)], [state, int(if_leaving), *flatten_fields(fields)]
         # This waits for replicas: a failover must not undo a suspension.
-        return _parse_changed(await self._accounts.write_script(CHANGE_STATE_SCRIPT, account, args))
+        return _parse_changed(await self._accounts.write_script(CHANGE_STATE, account, args))
 
     async def set_password(self, account_id: AccountId, encoded: str, *, expected_hash: str = "") -> bool:
         """Store the hash if the stored hash is `expected_hash` (or that is empty). Returns whether it was stored."""
-        return _parse_changed(await self._run_script(SET_PASSWORD_SCRIPT, account_id, encoded, expected_hash))
+        return _parse_changed(await self._run_script(SET_PASSWORD, account_id, encoded, expected_hash))
 
     async def set_restriction(self, account_id: AccountId, restriction: Restriction, value: int) -> bool:
         """Set a restriction to 0 or 1, or to the end of a silence. Returns whether it changed.
@@ -252,7 +252,7 @@ class AccountRepository:
         """
         account, args = [keys.account(account_id)], [*RESTRICTIONS[restriction], value]
         # This waits for replicas, as `change_state` does.
-        return _parse_changed(await self._accounts.write_script(SET_RESTRICTION_SCRIPT, account, args))
+        return _parse_changed(await self._accounts.write_script(SET_RESTRICTION, account, args))
 
     # Roles of staff
 
@@ -262,7 +262,7 @@ class AccountRepository:
         `former_role` is the role of an account that the list does not contain yet.
         """
         args = [account_id, former_role, role, STAFF_CAP]
-        return int(await self._accounts.write_script(SET_ROLE_SCRIPT, [keys.staff()], args))
+        return int(await self._accounts.write_script(SET_ROLE, [keys.staff()], args))
 
     async def staff_roles(self) -> dict[AccountId, str]:
         """Return the roles by account id, also "" for accounts that lost their role."""
@@ -298,10 +298,6 @@ class AccountRepository:
     async def last_id(self) -> int:
         """Return the highest account id."""
         return int(await self._accounts.execute("GET", keys.account_ids()) or 0)
-
-    def read_account_command(self, account_id: AccountId) -> Command:
-        """Return a command for a pipeline. `parse_account` takes its reply."""
-        return read_account_command(account_id)
 
     def parse_account(self, account_id: AccountId, reply: Reply) -> Account | None:
         return None if reply[0] is None else decode_account(account_id, *reply).copy()
@@ -339,7 +335,7 @@ def _parse_changed(reply: int) -> bool:
 def create_account_command(account: Account, facts: Mapping[str, str] | None = None) -> Command:
     """Return a command for a pipeline. Its reply says whether the id was free."""
     fields = {**encode_account(account), **(facts or {})}
-    return CREATE_ACCOUNT_SCRIPT.command([keys.account(AccountId(account.id))], flatten_fields(fields))
+    return CREATE.command([keys.account(AccountId(account.id))], flatten_fields(fields))
 
 
 def encode_account(account: Account) -> dict[str, str]:
@@ -362,7 +358,7 @@ def flatten_fields(fields: Mapping[str, str]) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def read_account_command(account_id: AccountId) -> PreparedCommand:
-    """Return the command that reads ACCOUNT_FIELDS. `decode_account` takes its reply."""
+    """Return the command that reads ACCOUNT_FIELDS. `AccountRepository.parse_account` takes its reply."""
     return prepare_command("HMGET", keys.account(account_id), *ACCOUNT_FIELDS)
 
 
@@ -419,6 +415,7 @@ def decode_author(
     """Return the author of a reply, or None if there is no such account."""
     if handle is None:
         return None
+    bits = int(restrictions or 0)
     return Author(
         account_id,
         handle.decode(),
@@ -427,10 +424,6 @@ def decode_author(
         int(version),
         private == b"1",
         avatar.decode() if avatar else "",
-        *(decode_restrictions(restrictions) if restrictions else ()),
+        bool(bits & LIMITED),
+        bool(bits & MARKS_PICTURES),
     )
-
-
-def decode_restrictions(bits: bytes) -> tuple[bool, bool]:
-    """Return whether the account is limited, and whether its pictures are marked."""
-    return bool(int(bits) & LIMITED), bool(int(bits) & MARKS_PICTURES)

@@ -54,9 +54,8 @@ class StaffService:
 
     async def list_roles(self) -> dict[AccountId, Role]:
         """Return the staff by account id, the highest role first."""
-        roles = await self.accounts.staff_roles()
-        ranked = sorted((id for id, role in roles.items() if role in ROLES), key=lambda id: (-rank(roles[id]), id))
-        return {id: next(role for role in ROLES if role == roles[id]) for id in ranked}
+        roles = sorted((await self.accounts.staff_roles()).items())
+        return {id: role for role in reversed(ROLES) for id, listed in roles if listed == role}
 
     async def has_owner(self) -> bool:
         return OWNER in (await self.list_roles()).values()

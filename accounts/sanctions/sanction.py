@@ -83,10 +83,6 @@ class Sanction(msgspec.Struct, frozen=True, array_like=True):
     """The content warning of the posts that staff folded."""
 
     @property
-    def post_ids(self) -> frozenset[PostId]:
-        return frozenset(post.id for post in self.posts)
-
-    @property
     def is_told(self) -> bool:
         """False for notes, which only staff reads."""
         return self.kind != "note"

@@ -9,7 +9,7 @@ from typing import Final
 from django.utils.crypto import constant_time_compare
 
 from accounts import keys
-from accounts.accounts.repository import AccountRepository
+from accounts.accounts.repository import AccountRepository, read_account_command
 from accounts.factors.repository import STORE_BRIEFLY_SCRIPT
 from accounts.models import Account
 from accounts.sessions.values import SessionToken
@@ -40,7 +40,7 @@ class PendingLogins:
         if token is None:
             return None
         key = _key(token)
-        value, fields = await self.store.gather([("GET", key), self.accounts.read_account_command(token.owner)])
+        value, fields = await self.store.gather([("GET", key), read_account_command(token.owner)])
         account = self.accounts.parse_account(token.owner, fields)
         if value is None or account is None:
             return None

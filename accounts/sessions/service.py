@@ -14,7 +14,7 @@ from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.core.exceptions import SynchronousOnlyOperation
 from django.utils.crypto import constant_time_compare
 
-from accounts.accounts.repository import AccountRepository
+from accounts.accounts.repository import AccountRepository, read_account_command
 from accounts.current import get_current_services
 from accounts.models import Account
 from accounts.ports import OnSessionReplaced, OnSessionsEnded, notify_sessions_ended
@@ -148,7 +148,7 @@ class SessionService:
 
     def read_commands(self, sessions: SessionRepository, account_id: AccountId, session_id: str) -> list[Command]:
         """Return the three commands that read a session and its account. `parse_active` takes their replies."""
-        return [*sessions.read_commands(account_id, session_id), self.accounts.read_account_command(account_id)]
+        return [*sessions.read_commands(account_id, session_id), read_account_command(account_id)]
 
     def parse_active(
         self, sessions: SessionRepository, account_id: AccountId, replies: Sequence[Reply], now_ms: int

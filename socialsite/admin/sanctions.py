@@ -293,7 +293,8 @@ class SanctionService:
 
     async def _set_folds(self, posts: Collection[SanctionedPost], in_force: Collection[Sanction]) -> None:
         for post in posts:
-            warning = next((each.warning for each in in_force if post.id in each.post_ids), None)
+            folds = (each.warning for each in in_force for own in each.posts if own.id == post.id)
+            warning = next(folds, None)
             is_folded, now_ms = warning is not None, self._services.clock.now_ms()
             with contextlib.suppress(PostNotFound):  # the author deleted it
                 await self._services.edits.set_fold(

@@ -1,6 +1,6 @@
 """The form that reports an account or a post, and the page of the viewer's own reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -13,7 +13,7 @@ from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.requests import FormFields, SiteRequest, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, page_response, respond, select_fields, set_page_path
 from timelines.errors import AlreadyReported
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -46,7 +46,7 @@ CATEGORY_LABELS = {
 
 async def show_form(request: SiteRequest) -> HttpResponseBase:
     """Show the form for the post `?post=` or the account `?account=`."""
-    return await _form_page(request, request.GET.dict())
+    return await _form_page(request, FormFields(request.GET.items()))
 
 
 async def send(request: SiteRequest) -> HttpResponseBase:
@@ -81,7 +81,7 @@ async def send(request: SiteRequest) -> HttpResponseBase:
         if wants_json(request):
             raise
         set_page_path(request, "/reports/new/")
-        return await _form_page(request, fields, error, fields.values_of("posts"), fields.values_of("rules"))
+        return await _form_page(request, fields, error)
     await _mute_or_block(request, target_id)
     return done(request, report_json(report, {target_id: account.author}), default=SENT_URL, status=201)
 
@@ -130,30 +130,24 @@ async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple
     return await services[AccountService].get_active(AccountId(account_id)), post
 
 
-async def _form_page(
-    request: SiteRequest,
-    fields: Mapping[str, str],
-    error: Invalid | None = None,
-    post_ids: Sequence[str] = (),
-    rule_numbers: Sequence[str] = (),
-) -> HttpResponseBase:
+async def _form_page(request: SiteRequest, fields: FormFields, error: Invalid | None = None) -> HttpResponseBase:
     account, post = await _find_subject(request, fields)
     offered = await _find_offered_posts(request, account, post)
     rules = request.services[SiteService].settings.rules
-    labels = {name: label for name, label in CATEGORY_LABELS.items() if rules or name != "violation"}
     return respond(
         request,
         "timelines/report.html",
         page=lambda: {
             "account": account,
             "is_own": account.id == require_viewer_id(request),
-            "post": post and _post_context(post, ()),
-            "posts": [_post_context(each, post_ids) for each in offered],
-            "rules": [{"text": rule, "is_chosen": str(number) in rule_numbers} for number, rule in enumerate(rules)],
-            "categories": [{"name": name, "label": one, "help": two} for name, (one, two) in labels.items()],
+            "post": post and _post_context(post),
+            "posts": [_post_context(each) for each in offered],
+            "rules": rules,
+            "categories": CATEGORY_LABELS.items(),
             "fields": fields,
+            "chosen_posts": fields.values_of("posts"),
+            "chosen_rules": fields.values_of("rules"),
             "comment_max_length": COMMENT_MAX_LENGTH,
-            "is_open": error is not None,
             "errors": error.fields if error else {},
             "page_title": _("Report @%(handle)s") % {"handle": account.handle},
         },
@@ -161,9 +155,9 @@ async def _form_page(
             "account": author_json(account),
             "posts": [str(each.id) for each in ([post] if post else []) + offered],
             "rules": list(rules),
-            "categories": list(labels),
+            "categories": [name for name in CATEGORY_LABELS if rules or name != "violation"],
         },
-        status=get_error_status(error) if error else 200,
+        status=get_error_status(error),
     )
 
 
@@ -178,8 +172,8 @@ async def _find_offered_posts(request: SiteRequest, account: Account, post: Hydr
     return [each.shown for each in page.entries if post is None or each.shown.id != post.id][:POSTS_OFFERED]
 
 
-def _post_context(post: HydratedPost, chosen_ids: Sequence[str]) -> TemplateContext:
-    return {"id": post.id, "text": excerpt(describe_post(post.post)), "is_chosen": str(post.id) in chosen_ids}
+def _post_context(post: HydratedPost) -> TemplateContext:
+    return {"id": str(post.id), "text": excerpt(describe_post(post.post))}
 
 
 def _report_context(report: Report, authors: Mapping[AccountId, Author]) -> TemplateContext:

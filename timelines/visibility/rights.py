@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import Enum, auto
 
 import msgspec
+from msgspec import structs
 
 from accounts.domain import Author
 from socialsite.ids import AccountId, PostId
@@ -81,19 +82,15 @@ class ViewerRelations(msgspec.Struct, frozen=True):
 
     def merged_with(self, other: "ViewerRelations") -> "ViewerRelations":
         """Return these relations together with a later read, from which lists, filters and muted threads are taken."""
-        return ViewerRelations(
-            self.viewer_id,
-            other.now_ms,
-            self.liked | other.liked,
-            self.boosted | other.boosted,
-            self.bookmarked | other.bookmarked,
-            self.blocks | other.blocks,
-            self.blocked_by | other.blocked_by,
-            self.muted | other.muted,
-            self.boosts_hidden | other.boosts_hidden,
-            other.exclusive_list_ids,
-            other.filters,
-            other.muted_threads,
+        return structs.replace(
+            other,
+            liked=self.liked | other.liked,
+            boosted=self.boosted | other.boosted,
+            bookmarked=self.bookmarked | other.bookmarked,
+            blocks=self.blocks | other.blocks,
+            blocked_by=self.blocked_by | other.blocked_by,
+            muted=self.muted | other.muted,
+            boosts_hidden=self.boosts_hidden | other.boosts_hidden,
         )
 
 

@@ -52,15 +52,22 @@ async def test_a_form_is_stored_and_mutes_and_blocks(site: Services, alice: Http
     assert "bob" in (await alice.get("/accounts/blocked/")).text
 
 
-async def test_a_wrong_form_keeps_what_was_typed(alice: HttpBrowser, bob: Person) -> None:
-    post = await bob.publishes("one")
+async def test_a_wrong_form_keeps_what_was_typed(site: Services, alice: HttpBrowser, bob: Person) -> None:
+    other, post = await bob.publishes("other"), await bob.publishes("one")
     form = await alice.get(f"/reports/new/?post={post.id}")
     assert '<details class="options-details">' in form.text
-    answer = await alice.post("/reports/new/", post=str(post.id), comment="long & clear", mute="on")
+    await site.site.change(rules=["Be kind", "No spam"])
+    answer = await alice.post(
+        "/reports/new/", post=str(post.id), posts=str(other.id), rules="1", category="none", comment="long & clear",
+        mute="on",
+    )  # fmt: skip
     assert answer.status_code == 422
     assert '<details class="options-details" open>' in answer.text
     assert "long &amp; clear" in answer.text
-    assert 'name="mute" value="on" checked' in answer.text
+    for name, value, is_checked in (
+        ("mute", "on", True), ("rules", 1, True), ("rules", 0, False), ("posts", other.id, True),
+    ):  # fmt: skip
+        assert (f'name="{name}" value="{value}" checked' in answer.text) == is_checked, name
     assert 'id="category-error"><li>Choose a reason.' in answer.text
     assert (
         await alice.post("/reports/new/", post=str(post.id), category="spam", comment="x" * 1001)
