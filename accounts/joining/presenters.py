@@ -1,6 +1,6 @@
 """Invitations for pages and in JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from accounts.joining.values import Invitation, InvitationCode
@@ -23,9 +23,8 @@ def invitations_page(
     ]
 
 
-def invitations_json(
-    rows: Mapping[str, Invitation], inviter_id: AccountId, site_url: str, now_ms: int
-) -> list[dict[str, Any]]:
+def invitations_json(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the JSON of the rows of `invitations_page`."""
     return [
         select_fields(
             row["invitation"],
@@ -33,5 +32,5 @@ def invitations_json(
             id=row["secret"],
             url=row["url"] if row["is_open"] else None,
         )
-        for row in invitations_page(rows, inviter_id, site_url, now_ms)
+        for row in rows
     ]

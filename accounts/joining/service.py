@@ -183,17 +183,15 @@ class JoiningService:
         page = []
         for handle, applied_ms in queue:
             author = found.get(ids.get(handle, AccountId(0)))
-            if author is None or author.state != WAITING or applications[author.id].decided_by:
-                is_deleted = author is None or author.state == DELETED  # somebody may sign up with the handle now
-                if author is not None and applications[author.id].decided_by:
-                    await self._finish(author.id, handle, applications[author.id])  # a process died after it decided
-                elif not is_deleted or applied_ms < self.clock.now_ms() - UNFINISHED_MS:
-                    await self.joining.dequeue(handle)  # withdrawn, or the sign-up has failed
-                continue
-            application, row = applications[author.id], mails[author.id]
-            address = row.address or row.pending
-            count = counts[application.network]
-            page.append(WaitingAccount(author, applied_ms, application, address, bool(row.address), count))
+            is_deleted = author is None or author.state == DELETED  # somebody may sign up with the handle now
+            if author is not None and (application := applications[author.id]).decided_by:
+                await self._finish(author.id, handle, application)  # a process died after it decided
+            elif author is not None and author.state == WAITING:
+                row, count = mails[author.id], counts[application.network]
+                address = row.address or row.pending
+                page.append(WaitingAccount(author, applied_ms, application, address, bool(row.address), count))
+            elif not is_deleted or applied_ms < self.clock.now_ms() - UNFINISHED_MS:
+                await self.joining.dequeue(handle)  # withdrawn, or the sign-up has failed
         return page, queue[-1][1] if len(queue) == limit else None
 
     async def approve(self, account_id: AccountId, decider_id: AccountId) -> None:

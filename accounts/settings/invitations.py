@@ -22,13 +22,13 @@ TEMPLATE, PATH = "accounts/invitations.html", "/accounts/invitations/"
 
 async def index_page(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
     account, services = _require_inviter(request), request.services
-    rows = await services[JoiningService].invitations(AccountId(account.id))
+    stored = await services[JoiningService].invitations(AccountId(account.id))
     now_ms, site_url = services.clock.now_ms(), request.build_absolute_uri("/")
-    page = {"invitations": invitations_page(rows, AccountId(account.id), site_url, now_ms), "cap": INVITATIONS_CAP}
+    rows = invitations_page(stored, AccountId(account.id), site_url, now_ms)
+    page = {"invitations": rows, "cap": INVITATIONS_CAP}
     if error is not None:
         return redisplay_form(request, TEMPLATE, InvitationForm(get_form_data(request)), error, page)
-    data = invitations_json(rows, AccountId(account.id), site_url, now_ms)
-    return render_form(request, TEMPLATE, InvitationForm(), lambda: {"invitations": data}, page)
+    return render_form(request, TEMPLATE, InvitationForm(), lambda: {"invitations": invitations_json(rows)}, page)
 
 
 @shows_errors(index_page, FieldErrors)

@@ -27,7 +27,6 @@ from timelines.reading.service import ReadingService
 from timelines.reports.report import COMMENT_MAX_LENGTH, Report
 from timelines.reports.service import ReportService
 
-SENT_URL = "/reports/sent/"
 POSTS_OFFERED = 10
 REPORTS_PER_PAGE = 30
 OUTCOME_LABELS = {
@@ -46,7 +45,7 @@ CATEGORY_LABELS = {
 
 async def show_form(request: SiteRequest) -> HttpResponseBase:
     """Show the form for the post `?post=` or the account `?account=`."""
-    return await _form_page(request, FormFields(request.GET.items()))
+    return await _form_page(request, FormFields(request.GET.dict().items()))
 
 
 async def send(request: SiteRequest) -> HttpResponseBase:
@@ -83,7 +82,7 @@ async def send(request: SiteRequest) -> HttpResponseBase:
         set_page_path(request, "/reports/new/")
         return await _form_page(request, fields, error)
     await _mute_or_block(request, target_id)
-    return done(request, report_json(report, {target_id: account.author}), default=SENT_URL, status=201)
+    return done(request, report_json(report, {target_id: account.author}), default="/reports/sent/", status=201)
 
 
 async def _mute_or_block(request: SiteRequest, target_id: AccountId) -> None:
