@@ -133,6 +133,16 @@ def test_the_example_names_every_variable_the_settings_read() -> None:
     assert named - read == set()
 
 
+def test_the_example_has_the_defaults_of_numbers_and_rates() -> None:
+    text = (ROOT / ".env.example").read_text()
+    source = (ROOT / "socialsite" / "settings.py").read_text()
+    counts = {name: number.replace("_", "") for name, number in re.findall(r'_count\("(\w+)", ([\d_]+)', source)}
+    rates = {f"RATE_LIMIT_{rule.upper()}": rate for rule, rate in settings_parsers.DEFAULT_RATE_LIMITS.items()}
+    named = dict(re.findall(r"^#(\w+)=(.*)$", text, re.MULTILINE))
+    assert len(counts) > 15
+    assert {name: named.get(name) for name in counts | rates} == counts | rates
+
+
 @pytest.mark.parametrize(
     ("url", "host", "port", "tls", "ssl"),
     [
