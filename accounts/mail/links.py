@@ -1,12 +1,14 @@
 """The secret links of mails. A link is made when its mail is sent, and expires."""
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core import signing
 from django.utils.crypto import salted_hmac
 
+from accounts.domain import NO_ACCOUNT_ID
+from accounts.errors import InvalidLink
 from accounts.models import Account
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId
@@ -27,20 +29,23 @@ def confirmation_token(account_id: AccountId, address: str) -> str:
     return signing.dumps([account_id, address], salt=CONFIRM_SALT)
 
 
-def parse_confirmation(token: str) -> tuple[AccountId, str] | None:
-    """Return the account and its address, or None if the token is wrong or older than a day."""
-    signed = load_signed(token, CONFIRM_SALT, CONFIRMATION_MAX_AGE_S)
-    return (AccountId(signed[0]), signed[1]) if signed else None
+def parse_confirmation(token: str) -> tuple[AccountId, str]:
+    """Return the account and its address. Raises InvalidLink if the token is wrong or older than a day."""
+    account_id, address = load_signed(token, CONFIRM_SALT, CONFIRMATION_MAX_AGE_S) or _refuse()
+    return AccountId(account_id), address
 
 
 def unsubscribe_token(account_id: AccountId) -> str:
     return signing.dumps(account_id, salt=UNSUBSCRIBE_SALT)
 
 
-def parse_unsubscribe(token: str) -> AccountId | None:
-    """Return the account of a token. It does not expire, because a mail may be read late."""
-    account_id = load_signed(token, UNSUBSCRIBE_SALT)
-    return None if account_id is None else AccountId(account_id)
+def parse_unsubscribe(token: str) -> AccountId:
+    """Return the account of a token, which does not expire, because a mail may be read late. Raises InvalidLink."""
+    return AccountId(load_signed(token, UNSUBSCRIBE_SALT) or _refuse())
+
+
+def _refuse() -> NoReturn:
+    raise InvalidLink
 
 
 def load_signed(token: str, salt: str, max_age_s: int | None = None) -> Any:
@@ -56,10 +61,10 @@ def reset_token(account: Account, address: str) -> str:
     return f"{account.id}.{_reset_tokens.make_token(_with_address(account, address))}"
 
 
-def find_reset_account(token: str) -> AccountId | None:
-    """Return the account that a token is for. `is_reset_token` checks the token itself."""
+def find_reset_account(token: str) -> AccountId:
+    """Return the account that a token is for, or NO_ACCOUNT_ID. `is_reset_token` checks the token itself."""
     match = _RESET_PATTERN.fullmatch(token)
-    return AccountId(int(match[1])) if match else None
+    return AccountId(int(match[1])) if match else NO_ACCOUNT_ID
 
 
 def is_reset_token(account: Account, address: str, token: str) -> bool:

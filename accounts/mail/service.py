@@ -115,9 +115,9 @@ class MailService:
 
         Raises InvalidLink, and AddressTaken if another account has the address.
         """
-        account_id, address = parse_confirmation(token) or (AccountId(0), "")
+        account_id, address = parse_confirmation(token)
         row = await self.mails.find(account_id)
-        if not address or address not in (row.pending, row.address):
+        if address not in (row.pending, row.address):
             raise InvalidLink
         if not await self.mails.claim(address_digest(address), account_id):
             raise AddressTaken
@@ -148,10 +148,7 @@ class MailService:
 
     async def unsubscribe(self, token: str) -> None:
         """Switch off the digests of the account. Raises InvalidLink."""
-        account_id = parse_unsubscribe(token)
-        if account_id is None:
-            raise InvalidLink
-        await self.choose_digest(account_id, "off")
+        await self.choose_digest(parse_unsubscribe(token), "off")
 
     async def choose_digest(self, account_id: AccountId, digest: str) -> None:
         """Set how often the account gets a digest: a value of DIGESTS. The next one comes after a whole period."""
@@ -178,11 +175,8 @@ class MailService:
     async def find_reset_account(self, token: str) -> Account:
         """Return the account whose password the link resets. Raises InvalidLink."""
         account_id = find_reset_account(token)
-        account = await self.accounts.find(account_id) if account_id is not None else None
-        if account is None or not account.is_active:
-            raise InvalidLink
-        address = (await self.mails.find(AccountId(account.id))).address
-        if not address or not is_reset_token(account, address, token):
+        account, address = await self.accounts.find(account_id), (await self.mails.find(account_id)).address
+        if account is None or not account.is_active or not address or not is_reset_token(account, address, token):
             raise InvalidLink
         return account
 

@@ -110,10 +110,8 @@ async def choose_digest(request: SiteRequest) -> HttpResponse:
 
 
 async def confirmation_page(request: SiteRequest) -> HttpResponse:
-    parsed = parse_confirmation(request.GET.get("token", ""))
-    if parsed is None:
-        raise InvalidLink
-    lead = _("Use %s for your account?") % parsed[1]
+    _account_id, address = parse_confirmation(request.GET.get("token", ""))
+    lead = _("Use %s for your account?") % address
     return _link_page(request, _("Confirm your mail address"), lead, _("Confirm the address"))
 
 
@@ -127,8 +125,7 @@ async def confirm_address(request: SiteRequest) -> HttpResponse:
 
 @csrf_exempt
 async def unsubscribe_page(request: SiteRequest) -> HttpResponse:
-    if parse_unsubscribe(request.GET.get("token", "")) is None:
-        raise InvalidLink
+    parse_unsubscribe(request.GET.get("token", ""))
     return _link_page(request, _("Unsubscribe"), _("Get no more summaries by mail?"), _("Unsubscribe"))
 
 
