@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from accounts import keys
-from accounts.sessions.values import BearerToken, SessionLimits, SessionRecord, SessionToken, StoredSession
+from accounts.sessions.values import AnyToken, SessionLimits, SessionRecord, SessionToken, StoredSession
 from socialsite.ids import AccountId, ClientId
 from socialsite.store.commands import Command, Reply, load_script
 from socialsite.store.key import Key
@@ -38,7 +38,7 @@ class SessionRepository:
         self._key = keys.access_token if are_tokens else keys.session
         self._index = keys.access_token_index if are_tokens else keys.session_index
 
-    async def open(self, token: SessionToken | BearerToken, stored: StoredSession, now_ms: int) -> list[str]:
+    async def open(self, token: AnyToken, stored: StoredSession, now_ms: int) -> list[str]:
         """Store a new session. Above `max_sessions` the least recently used ones end, whose ids are returned."""
         session, index = self._keys(token.owner, token.session_id)
         ttl_ms = self.limits.ttl_ms(stored.created_ms, now_ms)

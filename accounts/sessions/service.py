@@ -23,7 +23,7 @@ from accounts.sessions.values import (
     SESSION_ID_PATTERN,
     SESSION_SCHEMA_VERSION,
     ActiveSession,
-    BearerToken,
+    AnyToken,
     SessionRecord,
     SessionToken,
     StoredSession,
@@ -105,15 +105,9 @@ class SessionService:
             if not self.sessions.limits.is_expired(s.stored.created_ms, s.last_used_ms, now_ms)
         ]
 
-    async def open(
-        self,
-        sessions: SessionRepository,
-        account_id: AccountId,
-        token: SessionToken | BearerToken,
-        stored: StoredSession,
-        now_ms: int,
-    ) -> None:
+    async def open(self, account_id: AccountId, token: AnyToken, stored: StoredSession, now_ms: int) -> None:
         """Store a new session or access token, for which the least recently used one may end."""
+        sessions = self.sessions if isinstance(token, SessionToken) else self.tokens
         for session_id in await sessions.open(token, stored, now_ms):
             await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
 
@@ -283,8 +277,7 @@ class SessionStore(SessionBase):
         token = SessionToken.generate(owner)
         self.last_used_ms = self._service.clock.now_ms()
         self.created_ms = self.created_ms or self.last_used_ms
-        service = self._service
-        await service.open(service.sessions, owner, token, self._to_stored(data), self.last_used_ms)
+        await self._service.open(owner, token, self._to_stored(data), self.last_used_ms)
         self._session_key = token.cookie_value
         if self._replaced_token is not None:
             await self._service.replace(self._replaced_token, token)

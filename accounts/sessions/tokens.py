@@ -51,7 +51,7 @@ class AccessTokenService:
         if account is None:
             await self.app_tokens.open(token, stored, now_ms)
         else:
-            await self.sessions.open(self.tokens, AccountId(account.id), token, stored, now_ms)
+            await self.sessions.open(AccountId(account.id), token, stored, now_ms)
         return token.text
 
     def read_commands(self, text: str) -> list[Command]:

@@ -88,6 +88,9 @@ class BearerToken(_Token[AccountId | ClientId]):
         return f"{self.owner}-{self.secret}"
 
 
+AnyToken = SessionToken | BearerToken
+
+
 def hash_secret(secret: str) -> str:
     """Return the hex SHA-256 of a random secret. The store contains only this digest."""
     return hashlib.sha256(secret.encode()).hexdigest()
