@@ -214,7 +214,7 @@ class Composer {
     this.onServer.published();
     this.#changed();
     if (post.url && document.body.dataset.page === "compose") return location.assign(post.url);
-    if (!post.url) return toast(word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" }); // a draft
+    if (!post.url) return toast(post.message ?? word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" }); // a draft
     toast(word("published"));
     await showPost(post).catch(() => {}); // published: the next page shows it
   }

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, open_context
+from tests.browser.scenes.staff import site_settings
 from tests.support.site import QuickstartSite
-from tests.support.visitor import PASSWORD
+from tests.support.visitor import PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 
 REASON = "I repair old radios and would like to show them."
@@ -33,14 +34,19 @@ def approval(site: QuickstartSite, staff: SignUpVisitor) -> Iterator[None]:
             wait_until(lambda: not asks_reason())
 
 
+def give_staff_rights(site: QuickstartSite, person: HttpVisitor) -> str:
+    """Let a person see /ops/. Return the id of the account."""
+    account_id = str(person.get(f"/@{person.handle}/")["account"]["id"])
+    with site.redis() as client:
+        client.hset(f"accounts:{{{account_id}}}:account", "staff", "1")
+    return account_id
+
+
 def test_an_applicant_waits_and_is_let_in(
     site: QuickstartSite, chromium: Browser, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     staff = visitor()
-    account = staff.get(f"/@{staff.handle}/")["account"]["id"]
-    with site.redis() as client:
-        client.hset(f"accounts:{{{account}}}:account", "staff", "1")
-    handle = f"radio{account}"
+    handle = f"radio{give_staff_rights(site, staff)}"
     with approval(site, visitor):
         context = open_context(chromium)
         page = context.new_page()
@@ -70,3 +76,14 @@ def test_an_applicant_waits_and_is_let_in(
         page.get_by_role("button", name="Log in", exact=True).click()
         expect(page.get_by_role("link", name="Profile").first).to_be_visible()
         context.close()
+
+
+def test_the_writer_of_a_held_post_reads_at_once_that_it_waits(
+    site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    staff, me = visitor(), reader(visitor())
+    give_staff_rights(site, staff)
+    with site_settings(staff, holds_first_links="on"):
+        me.go_to("/")
+        me.publish("look at https://example.org/offer")
+        expect(me.page.locator(".toast")).to_contain_text("waits for a look by the people who run this site")

@@ -52,8 +52,8 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
             caller=request.caller,
         )
     except PostHeld as error:
-        messages.info(request, str(error.message), fail_silently=True)
-        return done(request, {"held": True}, default="/drafts/", status=HTTPStatus.ACCEPTED)
+        data = {"held": True, "message": str(error.message)}
+        return done(request, data, default="/drafts/", status=HTTPStatus.ACCEPTED, message=error.message)
     if not wants_json(request):
         messages.success(request, _("Your post is published."), fail_silently=True)
         return redirect_to_next(request, "/")

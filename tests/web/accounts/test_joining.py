@@ -177,7 +177,8 @@ async def test_staff_publishes_a_held_post(site: Services, alice: HttpBrowser, s
     assert (answer.status_code, answer.headers["location"]) == (303, "/drafts/")
     assert "Waits for a look" in (await alice.get("/drafts/")).text
     answer = await alice.post_json("/posts/", text="see https://example.com/second")
-    assert (answer.status_code, answer.json()) == (202, {"held": True})
+    assert (answer.status_code, answer.json()["held"]) == (202, True)
+    assert "waits for a look" in answer.json()["message"]
     assert "https://example.com/offer" in (await sam.get("/ops/held/")).text
     first, second = (await sam.get_json("/ops/held/")).json()["posts"]
     assert (await sam.post("/ops/held/", post=first["id"], decision="approve")).status_code == 303
