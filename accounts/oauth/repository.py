@@ -7,6 +7,7 @@ from accounts.oauth.values import CODE_TTL_MS, AuthorizationCode, OAuthApp
 from accounts.sessions.values import hash_secret
 from socialsite.ids import ClientId
 from socialsite.store.commands import load_script
+from socialsite.store.replies import decode_or_none
 from socialsite.store.store import Store
 
 TAKE_CODE_SCRIPT = load_script("take_code.lua", __package__)
@@ -27,11 +28,7 @@ class OAuthRepository:
         await self._apps.execute("SET", keys.oauth_app(app.id), _encode(app), "PX", ttl_ms)
 
     async def find_app(self, client_id: ClientId) -> OAuthApp | None:
-        value = await self._apps.execute("GET", keys.oauth_app(client_id))
-        try:
-            return _app_decoder.decode(value) if value is not None else None
-        except msgspec.MsgspecError:
-            return None
+        return decode_or_none(_app_decoder, await self._apps.execute("GET", keys.oauth_app(client_id)))
 
     async def extend_app(self, client_id: ClientId, ttl_ms: int) -> None:
         """Set the time after which the app is deleted."""
@@ -53,10 +50,7 @@ class OAuthRepository:
             return None
         if value is not None and value[0] < FIRST_BYTE_OF_CODES:
             return str(value.decode())
-        try:
-            return _code_decoder.decode(value) if value is not None else None
-        except msgspec.MsgspecError:
-            return None
+        return decode_or_none(_code_decoder, value)
 
     async def complete_code(self, client_id: ClientId, secret: str, token_reference: str) -> None:
         """Store which token a used code gave."""

@@ -14,6 +14,7 @@ from accounts.sessions.values import AnyToken, SessionLimits, SessionRecord, Ses
 from socialsite.ids import AccountId, ClientId
 from socialsite.store.commands import Command, Reply, load_script
 from socialsite.store.key import Key
+from socialsite.store.replies import decode_or_none
 from socialsite.store.store import Store
 
 OPEN_SESSION_SCRIPT = load_script("open_session.lua", __package__)
@@ -84,12 +85,8 @@ class SessionRepository:
         return [("ZSCORE", index, session_id), ("GET", session)]
 
     def parse_session(self, score: Reply, value: Reply) -> SessionRecord | None:
-        if score is None or value is None:
-            return None
-        try:
-            return SessionRecord(_decoder.decode(value), int(float(score)))
-        except msgspec.MsgspecError:  # another release wrote the value, or it is damaged: the user must sign in again
-            return None
+        stored = decode_or_none(_decoder, value)
+        return None if score is None or stored is None else SessionRecord(stored, int(float(score)))
 
     async def _read_session_ids(self, owner: Owner) -> Sequence[str]:
         index = self._index(owner)

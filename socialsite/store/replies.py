@@ -1,10 +1,13 @@
-"""Parse the replies of INFO, HGETALL and EXEC."""
+"""Parse the replies of INFO, HGETALL and EXEC, and values in MessagePack."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from socialsite.store.errors import StoreError, StoreUnavailable
 
+T = TypeVar("T")
 MIN_VERSION = (7, 0)
 """The oldest version of Redis with all commands that the site uses."""
 NO_EVICTION = "noeviction"
@@ -20,6 +23,14 @@ def parse_info(info: bytes) -> dict[str, str]:
 def parse_hash(reply: Sequence[bytes]) -> dict[str, str]:
     """Return the fields of an HGETALL reply."""
     return {name.decode(): value.decode() for name, value in zip(reply[::2], reply[1::2], strict=True)}
+
+
+def decode_or_none(decoder: msgspec.msgpack.Decoder[T], value: bytes | None) -> T | None:
+    """Return the decoded value, or None if it does not exist, is damaged, or was written by another release."""
+    try:
+        return None if value is None else decoder.decode(value)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
 
 
 def exec_results(replies: Sequence[Any]) -> list[Any]:

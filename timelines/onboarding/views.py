@@ -78,11 +78,7 @@ async def save_profile(request: SiteRequest) -> HttpResponseBase:
                 account_id=me, kind="avatar", content=files[0], crop=parse_crop(fields)
             )
     except (FieldErrors, MediaInvalid) as error:
-        if wants_json(request):
-            raise
-        reasons = " ".join(map(str, error.fields.values())) or str(error.message)
-        page = {"account": account, "display_name": name, "bio": bio, "error": reasons}
-        return _show(request, PROFILE, page, HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _refuse(request, PROFILE, error, {"account": account, "display_name": name, "bio": bio})
     return await _continue(request, PROFILE)
 
 
@@ -133,7 +129,6 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
     """Publish the first post, and show home."""
     account, services, fields = require_account(request), request.services, get_form_data(request)
     if "skip" not in fields:
-        key, text = fields.get("idempotency_key") or None, fields.get("text", "")
         try:
             await services[PublishingService].publish_form(
                 PostForm.parse(fields),
@@ -146,11 +141,8 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
             messages.info(request, str(error.message), fail_silently=True)
             return await _continue(request, POST)
         except PostInvalid as error:
-            if wants_json(request):
-                raise
-            reason = next(iter(error.fields.values()), error.message)
-            page = {"error": reason, "text": text, "idempotency_key": key, "max_length": settings.POST_MAX_LENGTH}
-            return _show(request, POST, page, HTTPStatus.UNPROCESSABLE_ENTITY)
+            page = {name: fields.get(name, "") for name in ("text", "idempotency_key")}
+            return _refuse(request, POST, error, {**page, "max_length": settings.POST_MAX_LENGTH})
         messages.success(request, _("Your post is published."), fail_silently=True)
     return await _continue(request, POST)
 
@@ -167,6 +159,14 @@ def _show(request: SiteRequest, step: int, context: TemplateContext, status: int
     return respond(
         request, "timelines/onboarding.html", page=lambda: page, data=lambda: {"step": STEPS[step - 1]}, status=status
     )
+
+
+def _refuse(request: SiteRequest, step: int, error: Invalid, context: TemplateContext) -> HttpResponseBase:
+    """Show the step again with the reasons. JSON clients get the error."""
+    if wants_json(request):
+        raise error
+    reasons = " ".join(map(str, error.fields.values())) or error.message
+    return _show(request, step, {**context, "error": reasons}, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 async def _continue(request: SiteRequest, step: int) -> HttpResponseBase:

@@ -9,6 +9,7 @@ import msgspec
 from socialsite.clock import DAY_MS
 from socialsite.ids import PostId, TimeSource, ms_from_id
 from socialsite.store import PreparedCommand, Read, Reply, Store, prepare_command
+from socialsite.store.replies import decode_or_none
 from timelines import keys
 from timelines.previews.preview import LinkPreview, digest_of
 
@@ -75,7 +76,7 @@ def read_previews(links: Mapping[PostId, str], expired: ExpiredPreviews) -> Read
     def parse(replies: Sequence[Reply]) -> dict[PostId, LinkPreview]:
         previews: dict[PostId, LinkPreview] = {}
         for (post_id, url), value, hidden in zip(links.items(), replies[::2], replies[1::2], strict=True):
-            preview = _parse(value, url) if value else None
+            preview = _parse(value, url)
             if hidden and hidden == digest_of(url).encode():
                 continue
             if preview is None:
@@ -97,8 +98,5 @@ def _commands(link: tuple[PostId, str]) -> tuple[PreparedCommand, PreparedComman
 
 @lru_cache(maxsize=10_000)
 def _parse(value: bytes | None, url: str) -> LinkPreview | None:
-    try:
-        preview = None if value is None else _decoder.decode(value)
-    except msgspec.MsgspecError:  # another release wrote it
-        return None
+    preview = decode_or_none(_decoder, value)
     return preview if preview is not None and preview.url == url else None

@@ -6,6 +6,7 @@ import msgspec
 
 from socialsite.ids import AccountId
 from socialsite.store import Read, Reply, Store
+from socialsite.store.replies import decode_or_none
 from timelines import keys
 from timelines.push.subscription import PushSubscription, VapidKey
 
@@ -30,12 +31,15 @@ class PushSubscriptions:
         return Read([("HKEYS", keys.push_subscriptions(id)) for id in account_ids], parse, self._timelines)
 
     async def find(self, account_id: AccountId, session_id: str) -> PushSubscription | None:
-        return _parse(await self._timelines.execute("HGET", keys.push_subscriptions(account_id), session_id))
+        value = await self._timelines.execute("HGET", keys.push_subscriptions(account_id), session_id)
+        return decode_or_none(_decoder, value)
 
     async def find_all(self, account_id: AccountId) -> dict[str, PushSubscription]:
         """Return the subscriptions by session id."""
         reply = await self._timelines.execute("HGETALL", keys.push_subscriptions(account_id))  # about SUBSCRIPTIONS_CAP
-        parsed = {id.decode(): _parse(value) for id, value in zip(reply[::2], reply[1::2], strict=True)}
+        parsed = {
+            id.decode(): decode_or_none(_decoder, value) for id, value in zip(reply[::2], reply[1::2], strict=True)
+        }
         return {id: subscription for id, subscription in parsed.items() if subscription is not None}
 
     async def save(self, account_id: AccountId, session_id: str, subscription: PushSubscription) -> None:
@@ -67,10 +71,3 @@ class PushSubscriptions:
             await self._timelines.write_one("SET", key, VapidKey.generate(), "NX")
             stored = await self._timelines.execute("GET", key)
         return str(stored.decode())
-
-
-def _parse(value: bytes | None) -> PushSubscription | None:
-    try:
-        return None if value is None else _decoder.decode(value)
-    except msgspec.MsgspecError:  # another release wrote it: the device subscribes again
-        return None

@@ -20,6 +20,7 @@ from tests.support.noticing import ThreePeople
 from tests.support.push_device import PushDevice, push_service, read_claims
 from tests.support.remote_server import RemoteServer, respond
 from tests.support.world import Person, World
+from timelines import keys
 from timelines.push.repository import SUBSCRIPTIONS_CAP
 from timelines.push.subscription import SEALED_FOR
 
@@ -252,10 +253,10 @@ async def test_an_address_that_the_guard_refuses_is_no_push_service(scene: PushS
     for endpoint in ("https://127.0.0.1/", "http://push.example.com/", "https://localhost/", "file:///etc/passwd", ""):
         with pytest.raises(Invalid):
             scene.services.push.parse_subscription(endpoint=endpoint, **PushDevice("").keys)
-    keys = PushDevice("").keys
-    for wrong in ({"p256dh": "AAAA"}, {"p256dh": keys["auth"]}, {"auth": "x"}, {"auth": ""}, {"p256dh": "é"}):
+    right = PushDevice("").keys
+    for wrong in ({"p256dh": "AAAA"}, {"p256dh": right["auth"]}, {"auth": "x"}, {"auth": ""}, {"p256dh": "é"}):
         with pytest.raises(Invalid):
-            scene.services.push.parse_subscription(endpoint="https://push.example.com/", **(keys | wrong))
+            scene.services.push.parse_subscription(endpoint="https://push.example.com/", **(right | wrong))
 
 
 async def test_an_account_has_a_limited_number_of_devices_and_each_once(scene: PushScene, three: ThreePeople) -> None:
@@ -266,6 +267,19 @@ async def test_an_account_has_a_limited_number_of_devices_and_each_once(scene: P
     newest = await scene.subscribe(alice, f"/{SUBSCRIPTIONS_CAP + 2}")  # the same device with a new token
     assert {newest} == set(await stored.find_all(alice.id)) - set(ids)
     assert ids[-1] not in await stored.find_all(alice.id)
+
+
+async def test_a_damaged_subscription_counts_as_none(scene: PushScene, three: ThreePeople) -> None:
+    alice, bob, _ = three
+    key, store = keys.push_subscriptions(alice.id), scene.services.store.component("timelines")
+    session_id = await scene.subscribe(alice, "/damaged")
+    for value in (b"", b"\x90", b"\x81\xa8endpoint\xa1\xff"):
+        await store[key].execute("HSET", key, session_id, value)
+        assert await scene.services.push.find(alice.id, session_id) is None
+    await scene.subscribe(alice)
+    await bob.publishes("@alice hello")
+    await scene.deliver()
+    assert {request.path for request in scene.server.requests} == {"/device"}
 
 
 async def test_the_key_of_the_site_is_made_once_and_stored(scene: PushScene, services: Services) -> None:

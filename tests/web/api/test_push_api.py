@@ -106,3 +106,26 @@ async def test_a_device_whose_session_gets_a_new_token_keeps_its_notifications(
     assert len(await site.repositories.push_subscriptions.find_all(AccountId(1))) == 1
     await alice.post("/accounts/logout/")
     assert await site.repositories.push_subscriptions.find_all(AccountId(1)) == {}
+
+
+async def test_a_log_in_of_another_account_ends_the_notifications_of_the_browser(
+    site: Services, alice: HttpBrowser, bob: HttpBrowser
+) -> None:
+    device = PushDevice("https://push.example.com/abc")
+    await alice.post_json(PAGE, endpoint=device.endpoint, **device.keys)
+    assert (await alice.log_in("bob")).status_code < 400
+    assert await site.repositories.push_subscriptions.find_all(AccountId(1)) == {}
+    assert (await alice.get_json(PAGE)).json()["device"] is None
+    fields = {"endpoint": "https://push.example.com/renewed", **device.keys}
+    assert (await alice.post_json(PAGE, replaces=device.endpoint, **fields)).status_code == 404
+
+
+async def test_a_revoked_app_has_no_subscription(site: Services, world, open_api: OpenApi, alice: HttpBrowser) -> None:
+    api = await open_api("alice")
+    device = PushDevice("https://push.example.com/abc")
+    fields = {"subscription": {"endpoint": device.endpoint, "keys": device.keys}}
+    assert (await api.post(PATH, **fields)).status_code == 200
+    (token_id,) = await site.repositories.push_subscriptions.find_all(AccountId(1))
+    assert (await alice.post("/accounts/sessions/", session=token_id)).status_code < 400
+    assert await site.repositories.push_subscriptions.find_all(AccountId(1)) == {}
+    assert (await api.get(PATH)).status_code == 401
