@@ -99,7 +99,7 @@ from timelines.publishing.held_links import FirstLinks
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
 from timelines.push.jobs import PushSending
-from timelines.push.service import PushEvents, PushQueue, PushService
+from timelines.push.service import PushQueue, PushService
 from timelines.quotes.service import QuoteService
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService
@@ -294,7 +294,7 @@ class Services:
 
     @cached_property
     def notifications(self) -> NotificationService:
-        return self._build(NotificationService, pushes=self.push_events)
+        return self._build(NotificationService, pushes=self.push)
 
     preview_queue = _Built(PreviewQueue)
 
@@ -303,7 +303,6 @@ class Services:
         return self._build(PreviewService, announce_post=self.live.post_edited)
 
     push_queue = _Built(PushQueue)
-    push_events = _Built(PushEvents)
     push = _Built(PushService)
     push_sending = _Built(PushSending)
     pending_notifications = _Built(PendingNotificationService)

@@ -53,35 +53,15 @@ class PushQueue(JobQueue):
 
 
 @dataclass(kw_only=True, slots=True)
-class PushEvents:
-    """Queues the messages of new notifications. Nothing is queued if the site or the reader has no push messages."""
+class PushService:
+    """Subscribes devices, and queues the messages of new notifications.
+
+    A subscription ends with its session or access token. Nothing is queued if the site or the reader has no push
+    messages.
+    """
 
     push_subscriptions: PushSubscriptions
     push_queue: PushQueue
-    push_enabled: bool
-
-    def read_devices(self, reader_ids: Collection[AccountId]) -> Read[dict[AccountId, list[str]]]:
-        """Read the ids of the sessions and access tokens with a subscription, by reader."""
-        return self.push_subscriptions.read_ids(list(reader_ids) if self.push_enabled else [])
-
-    async def notified(
-        self, notifications: Mapping[AccountId, PostId], devices: Mapping[AccountId, Collection[str]]
-    ) -> None:
-        """Queue the messages. An error of the store is logged: the notification itself is stored."""
-        try:
-            for reader_id, notification_id in notifications.items():
-                for session_id in devices.get(reader_id, ()):
-                    job = PushNotification(reader_id, notification_id, session_id)
-                    await self.push_queue.add(encode_job(job), sender=reader_id)
-        except StoreError as error:
-            log.warning("push_not_queued", reason=type(error).__name__)
-
-
-@dataclass(kw_only=True, slots=True)
-class PushService:
-    """The subscriptions of an account. A subscription ends with its session or access token."""
-
-    push_subscriptions: PushSubscriptions
     sessions: SessionService
     outgoing: OutgoingClient
     clock: TimeSource
@@ -157,3 +137,21 @@ class PushService:
         edited = structs.replace(subscription, kinds=tuple(kinds), policy=policy or subscription.policy)
         await self.push_subscriptions.save(account_id, session_id, edited)
         return edited
+
+    # The messages of notifications (PushEvents)
+
+    def read_devices(self, reader_ids: Collection[AccountId]) -> Read[dict[AccountId, list[str]]]:
+        """Read the ids of the sessions and access tokens with a subscription, by reader."""
+        return self.push_subscriptions.read_ids(list(reader_ids) if self.push_enabled else [])
+
+    async def notified(
+        self, notifications: Mapping[AccountId, PostId], devices: Mapping[AccountId, Collection[str]]
+    ) -> None:
+        """Queue the messages. An error of the store is logged: the notification itself is stored."""
+        try:
+            for reader_id, notification_id in notifications.items():
+                for session_id in devices.get(reader_id, ()):
+                    job = PushNotification(reader_id, notification_id, session_id)
+                    await self.push_queue.add(encode_job(job), sender=reader_id)
+        except StoreError as error:
+            log.warning("push_not_queued", reason=type(error).__name__)

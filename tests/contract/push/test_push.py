@@ -298,5 +298,5 @@ async def test_a_site_without_push_queues_and_offers_nothing(scene: PushScene, t
     with pytest.raises(NotFound):
         off.push.parse_subscription(endpoint="https://push.example.com/", **PushDevice("").keys)
     assert await off.push.public_key() == ""
-    assert await off.push_events.read_devices([alice.id]) == {}
-    assert await services.push_events.read_devices([alice.id, bob.id]) != {}
+    assert await off.push.read_devices([alice.id]) == {}
+    assert await services.push.read_devices([alice.id, bob.id]) != {}
