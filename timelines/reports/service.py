@@ -177,6 +177,9 @@ class ReportService:
 
         await self.reports.delete(each.id for each, _claim in sorted(sample, key=order)[:count])
 
+    async def has_reported(self, reporter_id: AccountId, post_id: PostId) -> bool:
+        return any(post_id in each.post_ids for each in await self.reports.by(reporter_id, REPEATS_CHECKED))
+
     async def own(self, reporter_id: AccountId, limit: int, before: int | None = None) -> list[Report]:
         """Return the reports of an account, newest first."""
         return await self.reports.by(reporter_id, limit, before or MAX_ID)

@@ -15,7 +15,7 @@ from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, page_response, respond, select_fields, set_page_path
-from timelines.errors import AlreadyReported
+from timelines.errors import AlreadyReported, PostNotFound
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.notifications.presenters import excerpt
 from timelines.pages.page import HydratedPost, PostSelection
@@ -118,11 +118,20 @@ async def index(request: SiteRequest) -> HttpResponseBase:
 
 
 async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple[Account, HydratedPost | None]:
-    """Return the account to report, and the post if one is given. Raises PostNotFound, AccountNotFound."""
+    """Return the account to report, and the post if one is given.
+
+    Raises PostNotFound, AccountNotFound, and AlreadyReported if the viewer has reported the post and cannot see it now,
+    for example because the form was sent twice and blocked its author.
+    """
     me, services, post = require_viewer_id(request), request.services, None
     post_id, account_id = parse_id(query.get("post", "")), parse_id(query.get("account", ""))
     if post_id:
-        post = (await services[ReadingService].post(PostId(post_id), viewer_id=me)).shown
+        try:
+            post = (await services[ReadingService].post(PostId(post_id), viewer_id=me)).shown
+        except PostNotFound as error:
+            if await services[ReportService].has_reported(me, PostId(post_id)):
+                raise AlreadyReported from error
+            raise
         account_id = post.author.id
     if not account_id:
         raise MalformedRequest(fields={"account": _("This is not an id.")})

@@ -166,6 +166,16 @@ async def test_the_menus_lead_to_the_form(site: Services, alice: HttpBrowser, bo
     assert 'href="/reports/"' in (await alice.get("/accounts/")).text
 
 
+async def test_a_form_that_is_sent_twice_and_blocks_says_that_the_report_is_stored(
+    alice: HttpBrowser, bob: Person
+) -> None:
+    form = {"post": str((await bob.publishes("one")).id), "category": "spam", "block": "on"}
+    assert (await alice.post("/reports/new/", **form)).status_code == 303
+    for again in (await alice.post("/reports/new/", **form), await alice.get(f"/reports/new/?post={form['post']}")):
+        assert again.status_code == 409
+        assert "You have reported this before" in again.text
+
+
 @pytest.mark.parametrize("is_blocker", [True, False])
 async def test_an_account_is_reported_beyond_a_block(
     site: Services, alice: HttpBrowser, bob: Person, is_blocker: bool
