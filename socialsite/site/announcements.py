@@ -38,7 +38,10 @@ def unread(announcements: Announcements, dismissed_ids: Collection[int], now_ms:
 
 
 def add(stored: Announcements, text: str, starts_ms: int, ends_ms: int, now_ms: int) -> Announcements:
-    """Return the announcements with a new one, without those that are over. Raises Invalid, Conflict."""
+    """Return the announcements with a new one, without those that are over. A repetition adds nothing.
+
+    Raises Invalid, Conflict.
+    """
     text = clean_text(text).strip()
     if not VISIBLE.search(text):
         raise Invalid({"text": _("Write a text.")})
@@ -47,6 +50,8 @@ def add(stored: Announcements, text: str, starts_ms: int, ends_ms: int, now_ms: 
     if ends_ms and ends_ms <= max(now_ms, starts_ms):
         raise Invalid({"ends": _("The end must be later than the beginning and than now.")})
     left = tuple(each for each in stored if not each.is_over(now_ms))
+    if (text, starts_ms, ends_ms) in ((each.text, each.starts_ms, each.ends_ms) for each in left):
+        return left
     if len(left) >= ANNOUNCEMENTS_CAP:
         raise Conflict(_("There are too many announcements. Remove one first."))
     number = max([*(each.id for each in stored), now_ms])  # the id of a removed announcement is not used again
