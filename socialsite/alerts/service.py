@@ -22,6 +22,7 @@ from socialsite.ids import AccountId
 from socialsite.outgoing.requests import OutgoingFailed
 from socialsite.recipes.job import RetryLater
 from socialsite.store import StoreError
+from socialsite.tasks import run_together
 from timelines.push.service import PushText, encode_job
 
 SUMMARY_MS = 6 * 3_600_000
@@ -63,15 +64,18 @@ class AlertService:
                 await self._alerts.save(replace(board, summary_ms=day_ms))
 
     async def _tell(self, events: Sequence[Event], *, has_workers: bool) -> None:
-        """Tell the operators. If no worker runs, this process sends the messages."""
+        """Tell the operators, at the same time. If no worker runs, this process sends the messages."""
         log_events(events)
-        for operator in (*operator_addresses(), *await self._find_staff()):
-            if operator.chosen.alerts == "push":
-                await self._push(operator.account_id, events, has_workers=has_workers)
-            elif operator.chosen.alerts == "mail" and operator.mail.address:
-                job = make_alert_mail(operator, events)
-                if has_workers or not await send_now(job):
-                    await self._queue(job)
+        operators = (*operator_addresses(), *await self._find_staff())
+        await run_together(*(self._tell_one(each, events, has_workers=has_workers) for each in operators))
+
+    async def _tell_one(self, operator: Operator, events: Sequence[Event], *, has_workers: bool) -> None:
+        if operator.chosen.alerts == "push":
+            await self._push(operator.account_id, events, has_workers=has_workers)
+        elif operator.chosen.alerts == "mail" and operator.mail.address:
+            job = make_alert_mail(operator, events)
+            if has_workers or not await send_now(job):
+                await self._queue(job)
 
     async def _send_summary(self, board: Board, day_ms: int) -> None:
         operators = [each for each in await self._find_staff() if each.chosen.gets_summary and each.mail.address]
@@ -102,13 +106,17 @@ class AlertService:
         """Send a message to each browser of the account, but not to apps, which do not know this kind of message."""
         try:
             devices = await self._services.repositories.push_subscriptions.find_all(account_id)
+            jobs = []
             for session_id, device in devices.items():
                 if not device.sealed_token:
                     with override(device.locale):
                         title, body = title_of(events[0]), describe_event(events[0])
-                    job = encode_job(PushText(account_id, session_id, events[0].at_ms, title, body, ALERTS_PATH))
-                    if has_workers or not await self._push_now(job):
-                        await self._services.push_queue.add(job, sender=account_id)
+                    text = PushText(account_id, session_id, events[0].at_ms, title, body, ALERTS_PATH)
+                    jobs.append(encode_job(text))
+            are_sent = [False] * len(jobs) if has_workers else await run_together(*map(self._push_now, jobs))
+            for job, is_sent in zip(jobs, are_sent, strict=True):
+                if not is_sent:
+                    await self._services.push_queue.add(job, sender=account_id)
         except StoreError as error:
             log.warning("alert_not_pushed", account=account_id, reason=type(error).__name__)
 

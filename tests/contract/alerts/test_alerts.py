@@ -21,7 +21,7 @@ from socialsite.alerts.service import AlertService
 from socialsite.alerts.watch import AlertWatch
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, id_at
-from socialsite.outgoing.requests import OutgoingClient
+from socialsite.outgoing.requests import TIMEOUT_S, OutgoingClient
 from socialsite.recipes.lock import fence_key
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
@@ -31,7 +31,7 @@ from tests.support.commands import run_command
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.push_device import PushDevice, push_service
 from tests.support.redis_server import RedisServer
-from tests.support.remote_server import remote_server, respond
+from tests.support.remote_server import RemoteServer, Write, remote_server, respond
 from tests.support.replicas import is_replicated, replicated_server
 from tests.support.small_disk import mounted_disk
 from tests.support.waiting import eventually
@@ -390,12 +390,7 @@ async def test_staff_gets_a_push_message_if_no_worker_runs(operator: OperatorMai
     async with push_service(tmp_path) as (server, client):
         services.outgoing = client
         server.answers["/device"] = respond(b"", "text/plain", status="201 Created")
-        device = PushDevice(server.origin + "/device")
-        session = _session_id(await services.access_tokens.issue(operator.sam.account, _grant()))
-        subscription = services.push.parse_subscription(endpoint=device.endpoint, **device.keys)
-        await services.push.save(operator.sam.id, session, subscription)
-        await services.repositories.push_subscriptions.set_shows_text(operator.sam.id, True)
-        await operator.choose(alerts="push")
+        device = await _add_device(operator, server)
         await services.outbox.deregister("abad1dea")
         assert await operator.check(3) == []
         assert [device.decrypt(request)["title"] for request in server.requests] == ["No worker runs"]
@@ -405,6 +400,28 @@ async def test_staff_gets_a_push_message_if_no_worker_runs(operator: OperatorMai
     await services.push_queue.create_group()
     (job,) = await services.push_queue.fetch("abad1dea", 10, 1)
     assert b"integrity check" in job.payload, "a worker tries it again"
+
+
+async def test_a_push_service_that_does_not_answer_delays_no_mail(operator: OperatorMail, tmp_path: Path) -> None:
+    services, is_over = operator.services, asyncio.Event()
+
+    async def wait(_write: Write) -> None:
+        await is_over.wait()
+
+    pat = await World(services).person("pat")
+    await services.staff.set_role(pat.id, "owner")
+    await services.mail.mails.change(pat.id, address="pat@example.org", language="en")
+    async with push_service(tmp_path) as (server, client):
+        services.outgoing = client
+        server.answers["/device"] = wait
+        await _add_device(operator, server)
+        await services.outbox.deregister("abad1dea")
+        await AlertService(services).check()
+        check = asyncio.create_task(AlertService(services).check())
+        await eventually(lambda: bool(operator.smtp.to("pat@example.org")), timeout_s=TIMEOUT_S / 2)
+        assert not check.done()
+        is_over.set()
+        await check
 
 
 async def test_a_mail_of_another_release_stops_no_check(operator: OperatorMail) -> None:
@@ -478,6 +495,17 @@ async def test_people_without_the_right_are_not_told(operator: OperatorMail) -> 
 
 async def _at_least(read: Callable[[], Awaitable[int]], number: int) -> bool:
     return await read() >= number
+
+
+async def _add_device(operator: OperatorMail, server: RemoteServer) -> PushDevice:
+    """Let a device show the operator the alerts."""
+    services, device = operator.services, PushDevice(server.origin + "/device")
+    session = _session_id(await services.access_tokens.issue(operator.sam.account, _grant()))
+    subscription = services.push.parse_subscription(endpoint=device.endpoint, **device.keys)
+    await services.push.save(operator.sam.id, session, subscription)
+    await services.repositories.push_subscriptions.set_shows_text(operator.sam.id, True)
+    await operator.choose(alerts="push")
+    return device
 
 
 async def _set_moderator(operator: OperatorMail) -> None:
