@@ -1,6 +1,7 @@
 """The form with which staff decides about an account, the undo, and the queue of appeals."""
 
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -31,7 +32,7 @@ from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data, wants_json
-from socialsite.web.responses import done, page_response, respond
+from socialsite.web.responses import SeeOther, json_response, page_response, respond
 from timelines.pages.queries import decode_id
 from timelines.pages.queries import parse_cursor as parse_id_cursor
 from timelines.posts.post import FOLLOWERS
@@ -160,8 +161,11 @@ async def decide(request: SiteRequest, account_id: int, sanction_id: int) -> Htt
 
 
 def _decided(request: SiteRequest, sanction: Sanction, url: str, message: str) -> HttpResponseBase:
-    data = {"decision": sanction_json(sanction, request.services.clock.now_ms(), is_for_staff=True)}
-    return done(request, data, default=url, message=message)
+    """Redirect to `url`. `next` of the form is for a step-up: it leads to the form, which would decide once more."""
+    if wants_json(request):
+        return json_response({"decision": sanction_json(sanction, request.services.clock.now_ms(), is_for_staff=True)})
+    messages.success(request, message, fail_silently=True)
+    return SeeOther(url)
 
 
 async def _show_form(

@@ -156,7 +156,8 @@ async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
     assert (wrong.status_code, "Please choose at least one post." in wrong.text) == (422, True)
     assert await site.repositories.sanctions.list_all(id) == []
     for _ in range(2):
-        assert (await sam.post(path, **fields)).status_code == 303
+        answer = await sam.post(path, **fields, next=f"{path}?kind=silence")
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/ops/accounts/{id}/")
     empty_note = await sam.post(path, kind="note", text="")
     assert (empty_note.status_code, "Do it and tell the person" in empty_note.text) == (422, False)
     assert (await sam.post(path, kind="note", text="Has two accounts.")).status_code == 303
