@@ -58,10 +58,6 @@ class OutgoingResponse:
     headers: Mapping[str, str]
     body: bytes
 
-    @property
-    def content_type(self) -> str:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
-
 
 _resolving_threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="resolve")
 """A thread waits for a name server longer than TIMEOUT_S. The threads of the event loop have other work."""
@@ -165,8 +161,9 @@ class OutgoingClient:
                     response = _read_head(url, stream)
                     location = response.headers.get("location")
                     if response.status not in REDIRECTS or location is None:
-                        if response.status == 200 and response.content_type not in accept:
-                            raise OutgoingRefused(f"the content type {response.content_type!r}")
+                        content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                        if response.status == 200 and content_type not in accept:
+                            raise OutgoingRefused(f"the content type {content_type!r}")
                         if response.headers.get("content-encoding", "identity").lower() != "identity":
                             raise OutgoingRefused("a compressed body")  # which was not accepted
                         return replace(response, body=await _read_body(stream, max_bytes, is_cut=is_cut))

@@ -1,8 +1,9 @@
 """Stores previews by their links, and the links whose previews authors removed from their posts."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 
 import msgspec
 
@@ -46,7 +47,7 @@ class ExpiredPreviews:
 
     def __init__(self, clock: TimeSource) -> None:
         self._clock = clock
-        self._links: dict[str, PostId] = {}
+        self._links: deque[tuple[str, PostId]] = deque()
         self._noted: set[str] = set()
         self._noted_day = 0
 
@@ -57,14 +58,11 @@ class ExpiredPreviews:
         is_new = url not in self._noted and len(self._links) < EXPIRED_CAP
         if is_new and ms_from_id(post_id) <= now_ms - EXPIRED_AGE_MS:
             self._noted.add(url)
-            self._links[url] = post_id
+            self._links.append((url, post_id))
 
     def take(self, limit: int) -> list[tuple[str, PostId]]:
         """Return and remove the first links, each with a post."""
-        taken = list(islice(self._links.items(), limit))
-        for url, _post_id in taken:
-            del self._links[url]
-        return taken
+        return [self._links.popleft() for _ in range(min(limit, len(self._links)))]
 
 
 def read_previews(links: Mapping[PostId, str], expired: ExpiredPreviews) -> Read[dict[PostId, LinkPreview]]:

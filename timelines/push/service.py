@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 
 import msgspec
 import structlog
@@ -99,11 +100,7 @@ class PushService:
         others.pop(session_id, None)
         ids = sorted(others, key=lambda id: others[id].created_ms, reverse=True)
         active = await self.sessions.are_sessions_active([(account_id, id) for id in ids])
-        remaining = [
-            id
-            for id, is_active in zip(ids, active, strict=True)
-            if is_active and others[id].endpoint != subscription.endpoint
-        ]
+        remaining = [id for id in compress(ids, active) if others[id].endpoint != subscription.endpoint]
         for id in set(ids) - set(remaining[: SUBSCRIPTIONS_CAP - 1]):
             await self.push_subscriptions.remove(account_id, id)
         await self.push_subscriptions.save(account_id, session_id, subscription)
@@ -118,8 +115,7 @@ class PushService:
         stored = await self.find(account_id, session_id)
         if stored is None or stored.endpoint not in (former_endpoint or stored.endpoint, subscription.endpoint):
             raise NotFound
-        kept = {"kinds": stored.kinds, "policy": stored.policy, "locale": stored.locale}
-        renewed = structs.replace(subscription, **kept)
+        renewed = structs.replace(subscription, kinds=stored.kinds, policy=stored.policy, locale=stored.locale)
         await self.save(account_id, session_id, renewed)
         return renewed
 
