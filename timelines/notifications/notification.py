@@ -1,5 +1,6 @@
 """Notifications as values: the stored form, and the form that a reader sees."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Self, get_args
 
@@ -107,29 +108,8 @@ class NotificationPage:
     previous_after: PostId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationGroup:
-    """Notifications of one kind about one post ("A and 4 others"), newest first. A group is never empty."""
-
-    members: tuple[VisibleNotification, ...]
-
-    @property
-    def first(self) -> VisibleNotification:
-        """The newest notification."""
-        return self.members[0]
-
-    @property
-    def authors(self) -> list[Author]:
-        """The accounts of the group, each once."""
-        return list({each.author.id: each.author for each in self.members}.values())
-
-    @property
-    def is_read(self) -> bool:
-        return all(each.is_read for each in self.members)
-
-
-def group_notifications(entries: tuple[VisibleNotification, ...]) -> list[NotificationGroup]:
-    """Group notifications of one kind about one post, and follows. Replies to one post are a group.
+def group_notifications(entries: Iterable[VisibleNotification]) -> list[list[VisibleNotification]]:
+    """Group notifications of one kind about one post, and follows, newest first. Replies to one post are a group.
 
     At most a day is between two consecutive notifications of a group; notifications of other groups may be in between.
     A group is at the position of its newest notification. Mentions and quotes are not grouped.
@@ -143,7 +123,7 @@ def group_notifications(entries: tuple[VisibleNotification, ...]) -> list[Notifi
             group = latest[subject] = []
             groups.append(group)
         group.append(entry)
-    return [NotificationGroup(tuple(members)) for members in groups]
+    return groups
 
 
 def _subject_post_id(entry: VisibleNotification) -> PostId | None:

@@ -12,7 +12,6 @@ from django.utils.translation import ngettext_lazy
 from socialsite.web.responses import format_iso_time
 from timelines.notifications.notification import (
     MENTION_KINDS,
-    NotificationGroup,
     NotificationKind,
     VisibleNotification,
     group_notifications,
@@ -83,20 +82,19 @@ def notification_json(notification: VisibleNotification) -> Json:
 
 def notification_html(notification: VisibleNotification) -> str:
     """Return a row in the active language, as a plain `str` that the encoder of the socket accepts."""
-    return notification_group_html(NotificationGroup((notification,))) + ""
+    return _group_html([notification]) + ""
 
 
 def notification_rows_html(entries: Sequence[VisibleNotification]) -> SafeString:
     """Return the `<li>` items of the page. The result is safe, because it joins rendered templates."""
-    return SafeString(
-        "".join(f"<li>{notification_group_html(group)}</li>" for group in group_notifications(tuple(entries)))
-    )
+    return SafeString("".join(f"<li>{_group_html(group)}</li>" for group in group_notifications(entries)))
 
 
-def notification_group_html(group: NotificationGroup) -> str:
-    first = group.first
+def _group_html(group: Sequence[VisibleNotification]) -> str:
+    """Return the row of a group ("A and 4 others"), which is never empty."""
+    first, authors = group[0], list({each.author.id: each.author for each in group}.values())
     is_mention = first.kind in MENTION_KINDS
-    texts = [entry_html(each.entry) for each in group.members if each.entry and is_mention]
+    texts = [entry_html(each.entry) for each in group if each.entry and is_mention]
     post = first.entry.shown if first.entry else None
     return render_to_string(
         "timelines/_notice.html",
@@ -104,10 +102,10 @@ def notification_group_html(group: NotificationGroup) -> str:
             "id": first.id,
             "kind": first.kind,
             "icon_name": ICON_BY_KIND[first.kind],
-            "is_read": group.is_read,
+            "is_read": all(each.is_read for each in group),
             "created_ms": first.created_ms,
-            "words": _group_text(group),
-            "faces": group.authors[:MAX_AVATARS_PER_GROUP],
+            "words": _group_text(first, len(authors) - 1),
+            "faces": authors[:MAX_AVATARS_PER_GROUP],
             "is_said": is_mention,
             "post_html": SafeString("".join(texts[:SHOWN_REPLIES])),
             "folded": len(texts[SHOWN_REPLIES:]),
@@ -118,10 +116,9 @@ def notification_group_html(group: NotificationGroup) -> str:
     )
 
 
-def _group_text(group: NotificationGroup) -> SafeString:
+def _group_text(first: VisibleNotification, others: int) -> SafeString:
     """Return a text like "A and 4 others liked your post", in which the name is a link."""
-    author, others = group.first.author, len(group.authors) - 1
-    text = (MULTIPLE_ACTOR_TEXTS if others else SINGLE_ACTOR_TEXTS)[group.first.kind]
+    author, text = first.author, (MULTIPLE_ACTOR_TEXTS if others else SINGLE_ACTOR_TEXTS)[first.kind]
     link = '<a href="{}"><bdi class="name">{}</bdi></a>'
     name = format_html(link, profile_url(author.handle), author.display_name or author.handle)
     return format_html(text % {"name": "{}", "count": others}, name)
