@@ -1,11 +1,10 @@
 """The form with which staff decides about an account, the undo, and the queue of appeals."""
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, override
+from django.utils.translation import get_language, gettext_lazy, override
 
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
@@ -50,12 +49,12 @@ DURATION_LABELS = {
 
 @shows_errors(accounts.show, FieldErrors)
 async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
-    """Show the form of the kind `?kind=`, with the text to start from in the person's language.
+    """Show the form of the kind `?kind=`, with the text to start from in the language of the person's mails, else in that of the page.
 
     The posts and the rules of the reports `?report=` are chosen already.
     """
     kind = parse_choice("kind", request.GET.get("kind"), KINDS)
-    language = (await request.services[MailService].find(AccountId(account_id))).language or settings.LANGUAGE_CODE
+    language = (await request.services[MailService].find(AccountId(account_id))).language or get_language()
     with override(language):
         fields = FormFields([("kind", kind), ("text", str(STARTING_TEXTS[kind])), ("warning", _("Sensitive content"))])
     for name in ("report", "post"):

@@ -140,6 +140,8 @@ async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
     path = f"/ops/accounts/{id}/act/"
     form = (await sam.get(f"{path}?kind=fold_posts&report=7")).text
     assert "so that everybody can choose" in form
+    german = (await sam.get(f"{path}?kind=warning", **{"Accept-Language": "de"})).text
+    assert "verstößt gegen die Regeln dieser Website" in german  # the language of mails is unknown
     assert 'name="report" value="7"' in form
     assert f'name="post" value="{post["id"]}"' in form
     secret = await alice.publish("for followers only", audience="followers")
