@@ -3,8 +3,8 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.translation import gettext as _
 from django.utils.translation import get_language, gettext_lazy, override
+from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
@@ -49,7 +49,7 @@ DURATION_LABELS = {
 
 @shows_errors(accounts.show, FieldErrors)
 async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
-    """Show the form of the kind `?kind=`, with the text to start from in the language of the person's mails, else in that of the page.
+    """Show the form of the kind `?kind=` with the text to start from, in the language of the person's mails or of the page.
 
     The posts and the rules of the reports `?report=` are chosen already.
     """
