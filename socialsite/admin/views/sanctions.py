@@ -49,9 +49,10 @@ DURATION_LABELS = {
 
 @shows_errors(accounts.show, FieldErrors)
 async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
-    """Show the form of the kind `?kind=` with the text to start from, in the language of the person's mails or of the page.
+    """Show the form of the kind `?kind=`, with the text to start from in the language of the person's mails.
 
-    The posts and the rules of the reports `?report=` are chosen already.
+    If that is unknown, the text is in the language of the page. The posts and the rules of the reports
+    `?report=` are chosen already.
     """
     kind = parse_choice("kind", request.GET.get("kind"), KINDS)
     language = (await request.services[MailService].find(AccountId(account_id))).language or get_language()
