@@ -4,7 +4,7 @@ import { send } from "./send.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
 
-/** Install the service worker for signed-in readers. It works only with HTTPS or on this machine. */
+/** Install the service worker for signed-in readers. It needs HTTPS or this machine. */
 export function installWorker() {
   if (!("serviceWorker" in navigator) || document.body.dataset.signedIn !== "yes") return;
   addEventListener("load", () => navigator.serviceWorker.register("/sw.js").catch(() => {}));
