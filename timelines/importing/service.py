@@ -106,28 +106,30 @@ class ImportService:
         return await self._change(account_id, transfer_id, "done", "undoing")
 
     async def discard(self, account_id: AccountId, transfer_id: int) -> None:
-        """Delete an import that has not begun, and its file. Raises TransferNotFound."""
-        transfer = await self.exports.find(account_id, transfer_id, "import")
-        has_begun = transfer.state not in ("running", "ready", "failed") or transfer.is_running(self.clock.now_ms())
-        if has_begun or not await self.transfers.replace(account_id, transfer, None):
+        """Delete an import that has not begun, and its file. Raises TransferNotFound if it has begun."""
+        transfer = await self.transfers.find(account_id, transfer_id)
+        if transfer is None:  # a second click
+            return
+        is_unused = transfer.state in ("running", "ready", "failed") and not transfer.is_running(self.clock.now_ms())
+        if transfer.kind != "import" or not is_unused:
             raise TransferNotFound
-        await self.exports.delete(account_id, transfer)
+        if await self.transfers.replace(account_id, transfer, None):  # else it was changed meanwhile in another tab
+            await self.exports.delete(account_id, transfer)
 
     async def _change(
         self, account_id: AccountId, transfer_id: int, former: TransferState, state: TransferState
     ) -> Transfer:
-        """Change the state and add the job, also if the job was lost. A repetition changes nothing."""
+        """Change the state and add the job, also if the job was lost. A repetition, or a stale page, changes nothing.
+
+        Return the transfer as it is then.
+        """
         transfer, now_ms = await self.exports.find(account_id, transfer_id, "import"), self.clock.now_ms()
-        if transfer.state == state and transfer.is_running(now_ms):
-            return transfer
-        if transfer.state not in (former, state):
-            raise TransferNotFound
         expires_ms = now_ms + self.archive_keep_ms
         changed = structs.replace(transfer, state=state, done=0, offset=0, changed_ms=now_ms, expires_ms=expires_ms)
-        if await self.transfers.replace(account_id, transfer, changed):
+        may_start = transfer.state == former or (transfer.state == state and not transfer.is_running(now_ms))
+        if may_start and await self.transfers.replace(account_id, transfer, changed):
             await self.exports.add_job(account_id, changed)
-            return changed
-        return await self.exports.find(account_id, transfer_id, "import")  # changed meanwhile in another tab
+        return await self.exports.find(account_id, transfer_id, "import")
 
     # Jobs
 

@@ -63,7 +63,8 @@ async def test_a_preview_shows_numbers_and_writes_nothing(services: Services, wo
     assert (preview.state, preview.counts, preview.refused) == ("ready", {"posts": 2, "pictures": 1}, {"boost": 1})
     assert await alice.profile_ids() == []
     assert await pictures() == []
-    await services.imports.discard(alice.id, preview.id)
+    for _ in range(2):  # clicks
+        await services.imports.discard(alice.id, preview.id)
     assert await MediaFiles().list_names() == []
     with pytest.raises(TransferNotFound):
         await services.imports.confirm(alice.id, preview.id)
@@ -114,6 +115,8 @@ async def test_only_one_import_runs_and_only_its_owner_confirms_it(services: Ser
         await start_import(services, alice.id, mastodon(note(1)))
     await services.imports.confirm(alice.id, preview.id)
     assert await perform_transfers(services) == 1, "a second click adds no job"
+    assert (await services.imports.confirm(alice.id, preview.id)).state == "done", "as a stale page does it"
+    assert await perform_transfers(services) == 0
     with pytest.raises(TransferNotFound):
         await services.imports.discard(alice.id, preview.id)
 
