@@ -80,9 +80,13 @@ class ExportService:
             base_url, language, title=title, content=content,
         )  # fmt: skip
         await self.transfers.start(account_id, transfer)
-        if file is not None:
-            await self.files.save(transfer.file_name(account_id), file)
-        await self.add_job(account_id, transfer)
+        try:
+            if file is not None:
+                await self.files.save(transfer.file_name(account_id), file)
+            await self.add_job(account_id, transfer)
+        except BaseException:  # also if the request is cancelled: another upload may follow at once
+            await self.delete(account_id, transfer)
+            raise
         return transfer
 
     async def add_job(self, account_id: AccountId, transfer: Transfer) -> None:

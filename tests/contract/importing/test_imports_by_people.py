@@ -3,10 +3,12 @@
 import asyncio
 import json
 import zipfile
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
 from msgspec import structs
 
 from accounts.domain import DELETED
@@ -131,6 +133,19 @@ async def test_of_uploads_and_requests_at_once_one_starts(services: Services, wo
     assert len({each.id for each in exports}) == 1
     await services.imports.upload(bob.id, uploaded(mastodon(note(1))), "posts", BASE_URL, "en")
     assert await perform_transfers(services) == 3
+
+
+async def test_an_upload_that_cannot_be_stored_leaves_nothing(services: Services, world: World) -> None:
+    class Cut(ContentFile):  # type: ignore[type-arg]
+        def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
+            yield b"PK"
+            raise OSError("No space left on device")
+
+    alice = await world.person("alice")
+    with pytest.raises(OSError, match="No space"):
+        await services.imports.upload(alice.id, Cut(b"PK", "archive.zip"), "posts", BASE_URL, "en")
+    assert await services.repositories.transfers.all(alice.id) == []
+    assert (await start_import(services, alice.id, mastodon(note(1)))).state == "ready"
 
 
 async def test_an_import_that_lost_its_job_is_continued_or_discarded(services: Services, world: World) -> None:
