@@ -209,11 +209,13 @@ class ArchiveWriter:
                 number += 1
                 posts = [
                     {
-                        "versions": versions[::-1],
+                        "versions": [
+                            (version, [(f"../{picture_path(each)}", each.alt) for each in version.extra.media])
+                            for version in versions[::-1]
+                        ],
                         "url": builder.post_url(versions[-1].id, self._id),
                         "parent_url": builder.post_url(versions[-1].in_reply_to, versions[-1].reply_to_author_id),
                         "boost_url": builder.post_url(versions[-1].boost_of, versions[-1].boosted_author_id),
-                        "pictures": [(f"../{picture_path(each)}", each.alt) for each in versions[-1].extra.media],
                     }
                     for versions in group
                 ]
