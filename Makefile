@@ -149,10 +149,10 @@ $(BIN)/python:
 
 $(VENV)/.run: requirements.txt $(BIN)/python
 	@echo "Installing what the site runs on…"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements.txt
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.run
 	@echo "Installing what the tests and checks need…"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.txt
 	@touch $@

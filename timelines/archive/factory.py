@@ -17,7 +17,7 @@ def create_archive(url: str) -> Archive:
         try:
             from timelines.archive.postgres import PostgresArchive
         except ImportError as error:
-            needed = "psycopg: pip install --require-hashes -r requirements-postgres.txt"
+            needed = "psycopg: pip install --no-deps --require-hashes -r requirements-postgres.txt"
             raise InvalidArchiveUrl(f"ARCHIVE_URL: PostgreSQL needs {needed}") from error
         return PostgresArchive(url)
     raise InvalidArchiveUrl("ARCHIVE_URL must be sqlite:///path/of/a/file or postgresql://user@host/database")
