@@ -48,8 +48,8 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
 
 encode_draft = msgspec.msgpack.Encoder().encode
 decode_draft = msgspec.msgpack.Decoder(Draft).decode
-LATEST_MS = 4_102_444_800_000
-"""The beginning of 2100. Pages cannot show years above 9999."""
+LATEST_MS = 253_402_214_400_000
+"""The beginning of 9999-12-31 in UTC: pages cannot show a time after that year in any time zone."""
 
 
 def parse_time(text: str) -> int | None:

@@ -87,8 +87,8 @@ async def test_watching_tells_a_private_deleted_post_only_to_readers_who_could_s
             ids = [hidden.id, ABSENT_ID, *(post.id for post in deleted)]
             for post_ids in (ids, [markers[0].id], [markers[1].id]):
                 await socket.send({"type": "watch", "ids": [str(id) for id in post_ids]})
-                await socket.receive_until(lambda message, id=post_ids[-1]: message["id"] == str(id))
+                await socket.receive_until(lambda message, id=post_ids[-1]: message.get("id") == str(id))
         for name, socket in sockets.items():
-            ids_told = {message["id"] for message in socket.got}
+            ids_told = {message.get("id") for message in socket.got}
             assert (str(deleted[0].id) in ids_told) == (name in ALLOWED)
             assert not {str(hidden.id), str(ABSENT_ID)} & ids_told
