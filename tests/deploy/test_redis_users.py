@@ -70,6 +70,9 @@ def server(tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture
 async def fleet(server: Server) -> AsyncIterator[DaphneFleet]:
+    """A web process. The log contains no commands that former tests had refused."""
+    with server.client("operator") as client:
+        client.acl_log_reset()
     async with DaphneFleet(server.url("web"), 1) as running:
         yield running
 

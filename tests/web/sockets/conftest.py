@@ -3,12 +3,16 @@
 The daphnes serve all tests of this folder. They stop with its last test, because they write their presence.
 """
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import pytest_asyncio
 
+from socialsite.container import Services
+from socialsite.recipes.presence import processes_key
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import DaphneProcess, running_daphne
+from tests.support.waiting import eventually
 
 
 @pytest.fixture(scope="package")
@@ -23,3 +27,20 @@ def daphnes(daphne: DaphneProcess, redis_server: RedisServer) -> Iterator[tuple[
     """Two web processes over the same store."""
     with running_daphne(redis_server.url) as second_daphne:
         yield daphne, second_daphne
+
+
+@pytest_asyncio.fixture
+async def returning_connections(services: Services) -> AsyncIterator[None]:
+    """Wait at the end until the processes, which serve further tests, have their killed pub/sub connections again."""
+
+    async def connection_count() -> int:
+        reply = await services.store.node(processes_key()).execute("CLIENT", "LIST", "TYPE", "pubsub")
+        return len(reply.splitlines())
+
+    before = await connection_count()
+    yield
+
+    async def all_are_back() -> bool:
+        return await connection_count() >= before
+
+    await eventually(all_are_back)

@@ -76,6 +76,7 @@ async def test_a_second_subscription_replays_again(daphne, world, services) -> N
         assert await reader.collect_for(0.3) == []
 
 
+@pytest.mark.usefixtures("returning_connections")
 async def test_a_killed_pubsub_connection_loses_nothing(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)

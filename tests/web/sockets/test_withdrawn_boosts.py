@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 import pytest_asyncio
 
 from socialsite.container import Services
@@ -125,6 +126,7 @@ async def test_a_replacement_while_the_socket_was_closed_arrives_with_the_deleti
         assert reader.shown_ids(scene.list_name) == []
 
 
+@pytest.mark.usefixtures("returning_connections")
 async def test_a_lost_message_is_sent_later(daphnes, scene: RemovedBoostScenario, services: Services) -> None:
     async with open_socket(daphnes[0], await sign_in_cookie(scene.dave)) as reader:
         await reader.subscribe("home")
