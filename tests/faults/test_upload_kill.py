@@ -162,9 +162,12 @@ def kill_encoder(site: QuickstartSite, has_ended: threading.Event) -> None:
 
 
 def run_kills(site: QuickstartSite, kills: int, pause_s: float, has_ended: threading.Event) -> list[str]:
-    """Kill so many processes in turn, or as many as die before the uploads end. Return their roles."""
+    """Kill so many processes in turn, or as many as die before the uploads end. Return their roles.
+
+    One of each role is killed soon, because a fast machine may upload everything within few pauses.
+    """
     chance, killed = random.Random(kills), []
-    while len(killed) < kills and not has_ended.wait(chance.uniform(0, pause_s)):
+    while len(killed) < kills and not has_ended.wait(chance.uniform(0, pause_s if set(ROLES) <= set(killed) else 0.3)):
         role = ROLES[len(killed) % len(ROLES)]
         kill_encoder(site, has_ended) if role == "encoder" else kill(site, role)
         killed.append(role)
