@@ -22,7 +22,7 @@ CheckTexts = Callable[[Mapping[str, str]], None]
 OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
 """Called after a change of names or states, to update the search index."""
 OnPasswordChanged = Callable[[AccountId], Awaitable[None]]
-"""Called after a change of the password, to send a mail."""
+"""Called after a change of the password, to send a mail and to end the link of an address."""
 OnSessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
 """Called with the account id and the id of the ended session; None means all sessions of the account."""
 OnSessionReplaced = Callable[[AccountId, str, str], Awaitable[None]]

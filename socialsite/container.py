@@ -220,7 +220,7 @@ class Services:
             on_account_deleted=self._close_account,
             on_account_created=partial(self.meter.count, SIGNUPS),
             on_names_changed=self.search_indexer.update_names_if_available,
-            on_password_changed=lambda account_id: self.mail.notify_if_available(account_id, "password_changed"),
+            on_password_changed=lambda account_id: self.mail.announce_password(account_id),
             check_texts=self.blocked_content.check_profile,
         )
 

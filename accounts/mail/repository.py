@@ -33,11 +33,15 @@ class MailRepository:
         values = await self._accounts.execute("HMGET", keys.mail_account(account_id), *fields)
         return MailAccount(**{field: value.decode() for field, value in zip(fields, values, strict=True) if value})
 
-    async def change(self, account_id: AccountId, **fields: str) -> bool:
-        """Set fields; "" removes a field. Return False if the account is absent or deleted."""
+    async def change(self, account_id: AccountId, former: MailAccount | None = None, **fields: str) -> bool:
+        """Set fields; "" removes a field. Return False if the account is absent or deleted.
+
+        With `former` also return False, and change nothing, if its addresses are outdated.
+        """
         changed = [keys.account(account_id), keys.mail_account(account_id)]
+        expected = (1, former.address, former.pending) if former else (0, "", "")
         arguments = [part for pair in fields.items() for part in pair]
-        return bool(await self._accounts.write_script(CHANGE_ADDRESS, changed, arguments))
+        return bool(await self._accounts.write_script(CHANGE_ADDRESS, changed, [*expected, *arguments]))
 
     # Owners of addresses
 

@@ -22,6 +22,8 @@ from accounts.mail.queue import MailQueue
 from accounts.mail.repository import MailAccount, MailRepository
 from accounts.mail.values import DIGEST_PERIODS_MS, MailKind, RequestReset, SendMail, SentMail, encode_job
 from accounts.models import Account
+from accounts.security.events import SecurityEvents
+from socialsite.errors import Conflict
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.rate_limit import Identifier, RateLimiter
@@ -44,6 +46,7 @@ class MailService:
     mails: MailRepository
     mail_queue: MailQueue
     accounts: AccountRepository
+    events: SecurityEvents
     limits: ActionLimits
     limiter: RateLimiter
     clock: TimeSource
@@ -110,26 +113,29 @@ class MailService:
         if is_blocked_host(address.rpartition("@")[2], compile_hosts(self.site.settings.blocked_mail_domains)):
             raise FieldErrors({"address": _("This site does not accept addresses of this mail provider.")})
 
-    async def confirm_address(self, token: str) -> tuple[AccountId, str]:
-        """Make the address of a link the address of its account, and return both. A repetition changes nothing.
+    async def confirm_address(self, token: str, caller: Caller | None = None) -> str:
+        """Make the address of a link the address of its account, and return it. A repetition changes nothing.
 
         Raises InvalidLink, and AddressTaken if another account has the address.
         """
         account_id, address = parse_confirmation(token)
-        row = await self.mails.find(account_id)
+        row, digest = await self.mails.find(account_id), address_digest(address)
         if address not in (row.pending, row.address):
             raise InvalidLink
-        if not await self.mails.claim(address_digest(address), account_id):
+        if not await self.mails.claim(digest, account_id):
             raise AddressTaken
-        if address == row.pending and not await self._replace_address(account_id, row, address):
-            await self.mails.release(address_digest(address), account_id)
-            raise InvalidLink
-        return account_id, address
+        if address == row.pending and not await self._replace_address(account_id, row, address, caller):
+            present = (await self.mails.find(account_id)).address  # another request has changed it
+            if address_digest(present) != digest:
+                await self.mails.release(digest, account_id)
+                raise InvalidLink
+        return address
 
-    async def remove_address(self, account_id: AccountId) -> None:
-        """Remove the address, the pending address and the digests."""
+    async def remove_address(self, account_id: AccountId, caller: Caller) -> None:
+        """Remove the address, the pending address and the digests. Raises Conflict if another request changes them."""
         await self.choose_digest(account_id, "off")
-        await self._replace_address(account_id, await self.mails.find(account_id), "")
+        if not await self._replace_address(account_id, await self.mails.find(account_id), "", caller):
+            raise Conflict
 
     async def forget(self, account_id: AccountId) -> None:
         """Delete everything about mail of a deleted account, so that another account can have the address."""
@@ -159,7 +165,12 @@ class MailService:
             await self.mails.change(account_id, digest="")
             await self.mails.remove_digest(account_id)
 
-    # Forgotten passwords
+    # Passwords
+
+    async def announce_password(self, account_id: AccountId) -> None:
+        """Mail the change of a password. A link that confirms an address ends: a thief may have asked for it."""
+        await self.mails.change(account_id, pending="")
+        await self.notify_if_available(account_id, "password_changed")
 
     async def request_reset(self, raw: str, caller: Caller | None) -> None:
         """Store a job that looks for the address. Raises FieldErrors, RateLimited.
@@ -180,8 +191,10 @@ class MailService:
             raise InvalidLink
         return account
 
-    async def _replace_address(self, account_id: AccountId, former: MailAccount, address: str) -> bool:
-        """Store the address, or "" for none. Return False if the account is deleted.
+    async def _replace_address(
+        self, account_id: AccountId, former: MailAccount, address: str, caller: Caller | None
+    ) -> bool:
+        """Store the address, or "" for none. Return False if `former` is outdated or the account is deleted.
 
         Another former address is told before the change, so that no crash loses this mail, and is released after it.
         """
@@ -189,11 +202,13 @@ class MailService:
         is_left = bool(former.address) and former_digest != address_digest(address)
         if is_left:
             await self.add_mail(account_id, "address_changed", former)
-        is_stored = await self.mails.change(account_id, address=address, pending="")
-        if is_stored and is_left:
+        if not await self.mails.change(account_id, former, address=address, pending=""):
+            return False
+        if is_left:
             await self.mails.release(former_digest, account_id)
         log.info("address_changed", account=account_id, removed=not address)
-        return is_stored
+        await self.events.record(account_id, "address_changed", caller)
+        return True
 
 
 def validate_address(raw: str) -> str:

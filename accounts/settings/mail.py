@@ -28,7 +28,6 @@ from accounts.mail.links import parse_confirmation, parse_unsubscribe
 from accounts.mail.presenters import DIGEST_LABELS, mails_json, mails_page
 from accounts.mail.service import MailService
 from accounts.mail.values import DIGESTS
-from accounts.security.events import SecurityEvents
 from socialsite.errors import Conflict
 from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
@@ -95,8 +94,7 @@ async def remove_address(request: SiteRequest) -> HttpResponse:
     account_id = require_viewer_id(request)
     if settings.MAIL_REQUIRED:
         raise Conflict(_("This site needs a mail address. You can change it."))
-    await request.services[MailService].remove_address(account_id)
-    await request.services[SecurityEvents].record(account_id, "address_changed", request.caller)
+    await request.services[MailService].remove_address(account_id, request.caller)
     return done(request, {}, default=MAIL_PATH, message=_("Your mail address is removed."))
 
 
@@ -117,8 +115,7 @@ async def confirmation_page(request: SiteRequest) -> HttpResponse:
 
 async def confirm_address(request: SiteRequest) -> HttpResponse:
     token = get_form_data(request).get("token", "")
-    account_id, address = await request.services[MailService].confirm_address(token)
-    await request.services[SecurityEvents].record(account_id, "address_changed", request.caller)
+    address = await request.services[MailService].confirm_address(token, request.caller)
     message, url = _("Your mail address is confirmed."), MAIL_PATH if request.account else "/"
     return done(request, {"address": address}, default=url, message=message)
 

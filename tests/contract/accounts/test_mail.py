@@ -166,6 +166,18 @@ async def test_a_deleted_account_gets_no_mail_and_keeps_no_state(services, alice
     assert await services.mail.mails.find_owner(address_digest(ALICE)) is None
 
 
+async def test_an_outdated_change_of_the_address_changes_nothing(services, alice):
+    """An account that was never approved may be deleted meanwhile, and another one may have its id."""
+    mails = services.mail.mails
+    row = await services.mail.find(alice)
+    assert await mails.change(alice, pending="new@example.org")
+    assert not await mails.change(alice, row, address="new@example.org", pending="")
+    row = await services.mail.find(alice)
+    await mails.delete_all(alice)
+    assert not await mails.change(alice, row, address="new@example.org", pending="")
+    assert (await services.mail.find(alice)).address == ""
+
+
 async def test_mails_of_one_kind_are_limited_for_each_address(services, alice, smtp):
     results = [await services.mail.notify(alice, "new_device", {"device": "Firefox"}) for _ in range(11)]
     assert results == [True] * 10 + [False]

@@ -9,9 +9,10 @@ import pytest
 import pytest_asyncio
 
 from accounts.addresses import InvalidAddress, mask_address, normalize_address
-from accounts.mail.links import confirmation_token, reset_token, unsubscribe_token
+from accounts.mail.links import address_digest, confirmation_token, reset_token, unsubscribe_token
 from accounts.mail.message import render_text
 from accounts.mail.values import MailKind
+from accounts.security.events import SecurityEvents
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -117,6 +118,42 @@ async def test_a_wrong_or_replaced_link_confirms_nothing(site, alice):
         assert (await alice.post_json("/accounts/mail/confirm/", token=wrong)).status_code == 404
     await alice.post_json("/accounts/mail/", address="other@example.org")
     assert (await alice.post_json("/accounts/mail/confirm/", token=token)).status_code == 404
+
+
+async def test_a_new_password_ends_the_link_of_an_address_that_is_not_confirmed(site, alice, visitor, smtp):
+    """A thief who asked for an address of their own would take the account with it after the password is changed."""
+    await confirm(site, alice, smtp)
+    await alice.post_json("/accounts/mail/", address="thief@example.org")
+    fields = {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
+    assert (await alice.post_json("/accounts/password/", **fields)).status_code == 200
+    token = confirmation_token(ALICE, "thief@example.org")
+    assert (await visitor.post_json("/accounts/mail/confirm/", token=token)).status_code == 404
+    assert (await site.mail.find(ALICE)).address == ADDRESS
+
+
+async def test_repeated_confirmations_are_one_event(site, alice, visitor, smtp):
+    """Otherwise the link could remove all other events of the account from the security page."""
+    await alice.post_json("/accounts/mail/", address=ADDRESS)
+    token = confirmation_token(ALICE, ADDRESS)
+    for _ in range(3):
+        assert (await visitor.post_json("/accounts/mail/confirm/", token=token)).status_code == 200
+    events = await site[SecurityEvents].list_newest(ALICE)
+    assert [event.kind for event in events] == ["address_changed", "login"]
+
+
+async def test_a_removal_beside_a_confirmation_leaves_no_address_without_an_account(site, alice, visitor):
+    await visitor.fetch_csrf_token()
+    for number in range(8):
+        address = f"alice{number}@example.org"
+        await alice.post_json("/accounts/mail/", address=address)
+        answers = await asyncio.gather(
+            visitor.post_json("/accounts/mail/confirm/", token=confirmation_token(ALICE, address)),
+            alice.post_json("/accounts/mail/remove/"),
+        )
+        assert {answer.status_code for answer in answers} <= {200, 404, 409}
+        stored = (await site.mail.find(ALICE)).address
+        owner = await site.mail.mails.find_owner(address_digest(address))
+        assert (stored, owner) in ((address, ALICE), ("", None))
 
 
 async def test_a_change_of_the_address_needs_the_password_again(site, alice):
