@@ -23,6 +23,7 @@ from accounts.mail.repository import MailAccount, MailRepository
 from accounts.mail.values import DIGEST_PERIODS_MS, MailKind, RequestReset, SendMail, SentMail, encode_job
 from accounts.models import Account
 from accounts.security.events import SecurityEvents
+from socialsite.clock import DAY_MS
 from socialsite.errors import Conflict
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
@@ -33,6 +34,9 @@ from socialsite.store.errors import StoreError
 
 MAILS_PER_DAY = 10
 """The maximum number of mails of one kind to one address in a day, so that nobody can flood a mailbox."""
+RESETS_PER_HOUR = 2
+"""The same of links to reset a password. They work for an hour, so nobody can leave the owner without one for a day."""
+HOUR_MS = DAY_MS // 24
 Facts = Mapping[str, str]
 NO_FACTS: Facts = {}
 
@@ -77,8 +81,10 @@ class MailService:
 
     async def add_job(self, job: SendMail, per_day: int = MAILS_PER_DAY) -> bool:
         """Store the job of a mail, and then its state. Return False if the address got too many of this kind today."""
-        receiver = {Identifier(address_digest(job.address)): per_day}
-        if not await self.limiter.hit_daily(f"mail{job.kind.replace('_', '')}", receiver, 1, self.clock.now_ms()):
+        now_ms, name = self.clock.now_ms(), f"mail{job.kind.replace('_', '')}"
+        if job.kind == "reset":
+            name, per_day = f"{name}{now_ms // HOUR_MS % 24}", RESETS_PER_HOUR
+        if not await self.limiter.hit_daily(name, {Identifier(address_digest(job.address)): per_day}, 1, now_ms):
             log.warning("mail_limited", account=job.account_id, kind=job.kind)
             return False
         await self.mail_queue.add(encode_job(job))

@@ -31,7 +31,7 @@ from accounts.mail.values import DIGESTS
 from socialsite.errors import Conflict
 from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
-from socialsite.web.responses import done, page_response, respond
+from socialsite.web.responses import done, json_response, page_response, respond
 
 MAIL_PATH = "/accounts/mail/"
 
@@ -128,9 +128,14 @@ async def unsubscribe_page(request: SiteRequest) -> HttpResponse:
 
 @csrf_exempt
 async def unsubscribe(request: SiteRequest) -> HttpResponse:
-    """Switch off the digests. A mail program posts to the address of the header (RFC 8058), without a cookie."""
-    token = request.GET.get("token") or get_form_data(request).get("token", "")
-    await request.services[MailService].unsubscribe(token)
+    """Switch off the digests. A mail program posts to the address of the header, without a cookie.
+
+    Its response is no redirect (RFC 8058, 3.1).
+    """
+    fields = get_form_data(request)
+    await request.services[MailService].unsubscribe(request.GET.get("token") or fields.get("token", ""))
+    if "List-Unsubscribe" in fields:
+        return json_response({})
     return done(request, {}, default="/", message=_("You get no more summaries by mail."))
 
 

@@ -180,9 +180,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
     await sign_out(request)
     if delete_ms:
         await services[SecurityEvents].record(AccountId(account.id), "deletion_requested", request.caller)
-        await services[MailService].notify_if_available(
-            AccountId(account.id), "deletion_requested", path="/accounts/login/"
-        )
+        await services[MailService].notify_if_available(AccountId(account.id), "deletion_requested")
     text = _("Your account is hidden, and will be deleted. To keep it, log in.") if delete_ms else ""
     return clear_storage(done(request, {}, default="/", message=text or _("Your account is deleted.")))
 

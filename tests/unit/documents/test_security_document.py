@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from accounts.factors.service import WRONG_CODES_PER_DAY
-from accounts.mail.service import MAILS_PER_DAY
+from accounts.mail.service import MAILS_PER_DAY, RESETS_PER_HOUR
 from accounts.sessions.values import SessionLimits
 from socialsite.alerts.service import MAILS_PER_DAY as ALERTS_PER_DAY
 from socialsite.characters import MARKS_PER_CLUSTER_CAP
@@ -80,7 +80,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     ]
     assert numbers("exports, imports") == [EXPORTS_PER_DAY, IMPORTS_PER_DAY, REPORTS_PER_DAY, NEW_REPORTER_PER_DAY]
     assert numbers("wrong codes") == [WRONG_CODES_PER_DAY]
-    assert numbers("mails of a kind") == [MAILS_PER_DAY, ALERTS_PER_DAY]
+    assert numbers("mails of a kind") == [MAILS_PER_DAY, ALERTS_PER_DAY, RESETS_PER_HOUR]
     assert numbers("posts, follows, uploads of a new account") == [NEWCOMER_FOLLOWS_PER_DAY]
 
 

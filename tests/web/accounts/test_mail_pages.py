@@ -11,6 +11,7 @@ import pytest_asyncio
 from accounts.addresses import InvalidAddress, mask_address, normalize_address
 from accounts.mail.links import address_digest, confirmation_token, reset_token, unsubscribe_token
 from accounts.mail.message import render_text
+from accounts.mail.service import RESETS_PER_HOUR
 from accounts.mail.values import MailKind
 from accounts.security.events import SecurityEvents
 from socialsite.clock import DAY_MS, FixedClock
@@ -282,6 +283,28 @@ async def command_counts(site: Services) -> dict[str, int]:
     return {name: int(rest.split(",")[0]) for name, rest in pairs if name in names}
 
 
+async def test_nobody_uses_up_the_links_that_an_address_may_get_in_a_day(site, alice, visitor, smtp):
+    await confirm(site, alice, smtp)
+    site.clock = clock = FixedClock(site.clock.now_ms())
+    site.mail.clock = site.mail_sending.clock = clock
+    for _ in range(2 * RESETS_PER_HOUR):
+        await visitor.post("/accounts/reset/", address=ADDRESS)
+    await work(site)
+    assert len(smtp.messages) == RESETS_PER_HOUR
+    clock.advance(DAY_MS // 24)  # so long the links work
+    await visitor.post("/accounts/reset/", address=ADDRESS)
+    await work(site)
+    assert len(smtp.messages) == RESETS_PER_HOUR + 1
+
+
+async def test_a_request_of_a_restored_backup_sends_no_link_days_later(site, alice, visitor, smtp):
+    await confirm(site, alice, smtp)
+    await visitor.post("/accounts/reset/", address=ADDRESS)
+    site.mail_sending.clock = FixedClock(site.clock.now_ms() + 3 * DAY_MS)
+    await work(site)
+    assert smtp.messages == []
+
+
 async def test_a_suspended_account_gets_no_link(site, alice, visitor, smtp):
     await confirm(site, alice, smtp)
     await site.accounts.suspend(account_id=ALICE)
@@ -417,8 +440,9 @@ async def test_one_click_ends_the_summaries_without_a_session(site, alice, visit
     assert (await visitor.get(path)).status_code == 200
     assert (await alice.get_json("/accounts/mail/")).json()["digest"] == "daily"
     answer = await visitor.http.post(path, data={"List-Unsubscribe": "One-Click"})  # without a token of the page
-    assert answer.status_code == 303
+    assert answer.status_code == 200  # mail programs follow no redirect: RFC 8058, 3.1
     assert (await alice.get_json("/accounts/mail/")).json()["digest"] == "off"
+    assert (await open_link(visitor, path)).headers["Location"] == "/"
     assert (await visitor.http.post("/accounts/mail/unsubscribe/?token=x")).status_code == 404
 
 
