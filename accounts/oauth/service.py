@@ -10,11 +10,9 @@ import structlog
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
-from accounts.accounts.service import AccountService
 from accounts.accounts.validation import InvalidText, clean_name
 from accounts.errors import FieldErrors
 from accounts.mail.service import MailService
-from accounts.models import Account
 from accounts.oauth.repository import OAuthRepository
 from accounts.oauth.scopes import DEFAULT_SCOPE, are_known, includes, includes_all, parse_scopes
 from accounts.oauth.values import (
@@ -29,6 +27,7 @@ from accounts.oauth.values import (
     OAuthError,
     matches_challenge,
 )
+from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from accounts.sessions.values import TokenGrant, hash_secret
 from socialsite.ids import AccountId, ClientId, TimeSource
@@ -52,7 +51,7 @@ class OAuthService:
 
     oauth: OAuthRepository
     access_tokens: AccessTokenService
-    accounts: AccountService
+    sessions: SessionService
     mail: MailService
     limits: ActionLimits
     clock: TimeSource
@@ -111,11 +110,10 @@ class OAuthService:
             raise OAuthError("invalid_request", "PKCE needs a challenge by S256.", request=request)
         return app, request
 
-    async def issue_code(self, account: Account, request: AuthorizationRequest) -> str:
-        """Return a code with which the app gets its access token."""
+    async def issue_code(self, account_id: AccountId, session_id: str, request: AuthorizationRequest) -> str:
+        """Return a code with which the app gets its access token while the session is open."""
         secret = secrets.token_urlsafe(32)
-        code = AuthorizationCode(AccountId(account.id), account.get_session_auth_hash(), request)
-        await self.oauth.add_code(secret, code)
+        await self.oauth.add_code(secret, AuthorizationCode(account_id, session_id, request))
         return secret
 
     async def exchange_code(
@@ -140,15 +138,15 @@ class OAuthService:
             raise OAuthError("invalid_grant", "The code verifier does not match the challenge.")
         if client_secret is None and not stored.request.challenge:
             raise OAuthError("invalid_client", "An app without a secret needs PKCE.", 401)
-        account = await self.accounts.find(stored.account_id)
-        if account is None or not account.is_active or account.get_session_auth_hash() != stored.auth_hash:
+        active = await self.sessions.find(stored.account_id, stored.session_id)
+        if active is None:
             raise OAuthError("invalid_grant", "The account has withdrawn the code.")
         await self.oauth.extend_app(app.id, USED_APP_TTL_MS)
         grant = TokenGrant(app.id, app.name, stored.request.scopes, app.website)
-        token = await self.access_tokens.issue(account, grant)
+        token = await self.access_tokens.issue(active[0], grant)
         await self.oauth.complete_code(app.id, code, self.access_tokens.reference(token))
-        log.info("token_issued", account=account.id, app=app.id)
-        await self.mail.notify_if_available(AccountId(account.id), "new_app", app=app.name)
+        log.info("token_issued", account=stored.account_id, app=app.id)
+        await self.mail.notify_if_available(stored.account_id, "new_app", app=app.name)
         return token, grant
 
     async def issue_app_token(

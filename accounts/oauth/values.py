@@ -66,10 +66,10 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class AuthorizationCode(msgspec.Struct, frozen=True, array_like=True):
-    """The stored value of a code. `auth_hash` changes with the password of the account, which ends the code."""
+    """The stored value of a code. It ends with the session in which the account permitted it."""
 
     account_id: AccountId
-    auth_hash: str
+    session_id: str
     request: AuthorizationRequest
 
 

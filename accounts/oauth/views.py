@@ -18,7 +18,7 @@ from accounts.oauth.scopes import SCOPES, describe_scopes
 from accounts.oauth.service import OAuthService
 from accounts.oauth.values import OUT_OF_BAND, AuthorizationRequest, OAuthApp, OAuthError
 from accounts.security.events import SecurityEvents
-from accounts.sessions.authentication import require_account
+from accounts.sessions.authentication import get_session, require_account
 from accounts.sessions.values import TokenGrant
 from socialsite.ids import AccountId
 from socialsite.web.display import activate_language
@@ -82,8 +82,9 @@ async def _issue_code(
 ) -> HttpResponse:
     if get_form_data(request).get("decision") != "allow":
         raise OAuthError("access_denied", "The person did not allow it.", request=asked)
-    code = await request.services[OAuthService].issue_code(account, asked)
-    await request.services[SecurityEvents].record(AccountId(account.id), "app_added", request.caller, name=app.name)
+    account_id, session_id = AccountId(account.id), get_session(request).session_id or ""
+    code = await request.services[OAuthService].issue_code(account_id, session_id, asked)
+    await request.services[SecurityEvents].record(account_id, "app_added", request.caller, name=app.name)
     if asked.redirect_uri == OUT_OF_BAND:
         return page_response(request, "accounts/authorized.html", {"code": code}, headers=NO_STORE)
     return _redirect_to_app(request, asked, code=code)

@@ -134,11 +134,10 @@ class SessionService:
         for session_id in ended if except_id else (None,):
             await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
 
-    async def find(self, token: SessionToken) -> SessionRecord | None:
-        """Return the session of a token, or None if a request with this token would not be signed in."""
-        replies = await self.accounts.gather(self.read_commands(self.sessions, token.owner, token.session_id))
-        active = self.parse_active(self.sessions, token.owner, replies, self.clock.now_ms())
-        return active[1] if active else None
+    async def find(self, account_id: AccountId, session_id: str) -> tuple[Account, SessionRecord] | None:
+        """Return the account and the session, or None if a request with its token would not be signed in."""
+        replies = await self.accounts.gather(self.read_commands(self.sessions, account_id, session_id))
+        return self.parse_active(self.sessions, account_id, replies, self.clock.now_ms())
 
     def read_commands(self, sessions: SessionRepository, account_id: AccountId, session_id: str) -> list[Command]:
         """Return the three commands that read a session and its account. `parse_active` takes their replies."""
@@ -212,11 +211,11 @@ class SessionStore(SessionBase):
 
     async def aload(self) -> dict[str, Any]:
         token = self.token
-        record = await self._service.find(token) if token else None
-        if record is None:
+        active = await self._service.find(token.owner, token.session_id) if token else None
+        if active is None:
             self.make_anonymous()
         else:
-            self.populate(record)
+            self.populate(active[1])
         return self._session_cache
 
     async def acycle_key(self) -> None:

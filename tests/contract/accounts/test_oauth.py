@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.errors import FieldErrors
 from accounts.models import Account
 from accounts.oauth.values import AuthorizationRequest, OAuthApp, OAuthError
+from accounts.sessions.values import SESSION_SCHEMA_VERSION, SessionToken, StoredSession
 from socialsite.container import Services
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, ClientId
@@ -29,7 +31,12 @@ async def exchange(services: Services, app: OAuthApp, secret: str, code: str) ->
 
 
 async def issue_code(services: Services, account: Account, app: OAuthApp) -> str:
-    return await services.oauth.issue_code(account, AuthorizationRequest(app.id, REDIRECT_URI, ("read",)))
+    """Return a code that the account permits in a new session."""
+    token, now_ms = SessionToken.generate(AccountId(account.id)), services.clock.now_ms()
+    data = {SESSION_KEY: str(account.id), HASH_SESSION_KEY: account.get_session_auth_hash()}
+    await services.sessions.open(token.owner, token, StoredSession(SESSION_SCHEMA_VERSION, now_ms, "", data), now_ms)
+    request = AuthorizationRequest(app.id, REDIRECT_URI, ("read",))
+    return await services.oauth.issue_code(token.owner, token.session_id, request)
 
 
 @pytest.fixture

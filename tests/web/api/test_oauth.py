@@ -275,6 +275,13 @@ async def test_an_app_without_its_secret_needs_pkce(app: OAuthClient, alice: Htt
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
 
 
+async def test_a_code_ends_with_the_session_in_which_it_was_permitted(app: OAuthClient, alice: HttpBrowser) -> None:
+    """Who logs out everywhere because of a thief leaves no code to the thief."""
+    code = await app.get_code(alice)
+    await alice.post_json("/accounts/sessions/", session="all")
+    assert (await app.exchange(code)).json()["error"] == "invalid_grant"
+
+
 async def test_a_code_ends_with_the_password_and_a_suspension(
     app: OAuthClient, alice: HttpBrowser, bob: HttpBrowser, site: Services
 ) -> None:
