@@ -114,7 +114,7 @@ def clear_storage(response: HttpResponse) -> HttpResponse:
 
 
 async def renew_session(request: SiteRequest, account: Account) -> None:
-    """Continue the session with a new token after a change of the password."""
+    """Continue the session with a new token, and with the present hash of the password."""
     await request.session.acycle_key()
     await request.session.aset(HASH_SESSION_KEY, account.get_session_auth_hash())
     request.account = account

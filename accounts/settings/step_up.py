@@ -10,7 +10,7 @@ from accounts.factors.service import FactorService
 from accounts.factors.step_up import store_confirmation
 from accounts.forms import FORM_ERRORS, CodeForm, ConfirmForm, redisplay_form, render_form, validate_form
 from accounts.models import Account
-from accounts.sessions.authentication import check_factor, check_own_password, require_account
+from accounts.sessions.authentication import check_factor, check_own_password, renew_session, require_account
 from socialsite.ids import AccountId
 from socialsite.web.requests import FormFields, SiteRequest, dispatch_by_method, get_form_data
 from socialsite.web.responses import done
@@ -39,7 +39,7 @@ async def confirm_identity(request: SiteRequest) -> HttpResponse:
         if "code" in fields:
             page |= {"form": ConfirmForm(initial={"next": page["next_url"]}), "code_form": form}
         return redisplay_form(request, TEMPLATE, form, error, page)
-    await request.session.acycle_key()
+    await renew_session(request, account)
     store_confirmation(request)
     return done(request, {}, default=OVERVIEW_PATH)
 

@@ -17,6 +17,12 @@ async def test_a_confirmation_continues_the_session_with_a_new_token(alice):
     assert not await alice.is_signed_in()
 
 
+async def test_a_confirmation_that_renews_an_outdated_hash_continues_the_session(alice, settings):
+    settings.PASSWORD_HASHERS = ["accounts.accounts.passwords.SiteArgon2Hasher", *settings.PASSWORD_HASHERS]
+    assert (await alice.post("/accounts/confirm/", password=PASSWORD)).status_code == 303
+    assert await alice.is_signed_in()
+
+
 async def test_a_wrong_password_confirms_nothing_and_is_recorded(alice, site):
     answer = await alice.post("/accounts/confirm/", password="wrong")
     assert answer.status_code == 422
