@@ -344,12 +344,19 @@ class AccountService(AccountLookup):
         now_ms = self.clock.now_ms()
         for account_id in await self.accounts.due_deletions(now_ms, DELETIONS_PER_ROUND):
             account = await self.find(account_id)
-            if account is not None and account.state in (SUSPENDED, WAITING) and account.delete_ms:
+            if account is not None and account.state != ACTIVE and account.delete_ms:
                 if account.delete_ms > now_ms:  # requested again later
                     await self.accounts.schedule_deletion(account_id, account.delete_ms)
                     continue
-                await (self.free if account.state == WAITING else self.delete)(account_id=account_id)
+                if account.state == WAITING:
+                    await self.free(account_id=account_id)
+                elif account.state == DELETED or await self._delete_leaving(account_id):
+                    await self.delete(account_id=account_id)
             await self.accounts.complete_scheduled_deletion(account_id)
+
+    async def _delete_leaving(self, account_id: AccountId) -> bool:
+        """Set the state of an account that is leaving to deleted. Return False if a log-in has taken that back."""
+        return await self.accounts.change_state(account_id, DELETED, await _deleted_fields(), if_leaving=True)
 
     async def withdraw(self, *, account_id: AccountId) -> bool:
         """Delete an account that waits for approval, on its owner's request. Return whether it waited.
@@ -405,15 +412,11 @@ class AccountService(AccountLookup):
         return changed
 
     async def _replace_password(
-        self,
-        account: Account,
-        new: str,
-        expected_hash: str,
-        keep_session_id: str | None = None,
-        caller: Caller | None = None,
+        self, account: Account, new: str, former: str, keep_session_id: str | None = None, caller: Caller | None = None
     ) -> Account:
+        """Store the hash of a new password if the stored one is `former` (or that is empty). Raises FieldErrors."""
         account_id, encoded = AccountId(account.id), await passwords.hash_password(new)
-        if not await self.accounts.set_password(account_id, encoded, expected_hash=expected_hash):
+        if not await self.accounts.set_password(account_id, encoded, expected_hash=former):
             raise FieldErrors(WRONG_PASSWORD)  # another request changed the password meanwhile
         await self.end_sessions(account_id, keep_session_id)
         log.info("password_changed", account=account_id)

@@ -74,6 +74,45 @@ async def test_a_deletion_is_taken_back_only_after_the_second_factor(
     assert await thief.is_signed_in()
 
 
+async def test_a_deletion_that_is_taken_back_at_its_last_moment_does_not_happen(
+    graceful_site: Services, alice: HttpBrowser
+) -> None:
+    """The log-in arrives while the worker deletes the account: one of the two has no effect."""
+    await alice.post("/accounts/delete/", password=PASSWORD)
+    store_job = graceful_site.accounts.on_deletion_requested
+    statuses = []
+
+    async def log_in_and_store_job(account_id: AccountId) -> None:
+        answer = await alice.post_json("/accounts/login/", username="alice", password=PASSWORD, keep="on")
+        statuses.append(answer.status_code)
+        await store_job(account_id)
+
+    graceful_site.accounts.on_deletion_requested = log_in_and_store_job
+    await pass_grace_period(graceful_site)
+    state = (await graceful_site.accounts.get(ALICE)).state
+    assert (statuses, state) in (([200], ACTIVE), ([401], DELETED))
+
+
+async def test_a_deletion_of_a_worker_that_died_is_continued(graceful_site: Services, alice: HttpBrowser) -> None:
+    await alice.post("/accounts/delete/", password=PASSWORD)
+    store_job, stored = graceful_site.accounts.on_deletion_requested, list[AccountId]()
+
+    async def fail(_account_id: AccountId) -> None:
+        raise ConnectionError
+
+    async def note_and_store_job(account_id: AccountId) -> None:
+        stored.append(account_id)
+        await store_job(account_id)
+
+    graceful_site.accounts.on_deletion_requested = fail
+    with pytest.raises(ConnectionError):
+        await pass_grace_period(graceful_site)
+    graceful_site.accounts.on_deletion_requested = note_and_store_job
+    await pass_grace_period(graceful_site)
+    assert stored == [ALICE]
+    assert (await graceful_site.accounts.get(ALICE)).state == DELETED
+
+
 async def test_a_suspension_cannot_be_taken_back_by_a_requested_deletion(
     graceful_site: Services, alice: HttpBrowser
 ) -> None:
