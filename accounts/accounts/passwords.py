@@ -1,7 +1,7 @@
 """Hashes, checks and validates passwords in two threads beside the event loop.
 
 One Argon2 hash takes about 19 MB. The number of waiting checks is limited, because a request whose deadline passed
-gets no response. Checks for known browsers (known_browsers.py) run first, and twice as many of them may wait.
+gets no response. Checks for known browsers (security/browsers.py) run first, and twice as many of them may wait.
 
 The limit is a pool of threads, not a semaphore, because a thread continues after its request was cancelled. A password
 for an unknown account is checked against a dummy hash, so that it takes as long as a wrong password.

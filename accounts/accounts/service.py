@@ -29,7 +29,6 @@ from accounts.domain import (
     encode_preferences,
 )
 from accounts.errors import AccountSuspended, AccountWaiting, DeletionPending, FieldErrors, HandleTaken
-from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import (
     CheckTexts,
@@ -40,7 +39,7 @@ from accounts.ports import (
     OnPasswordChanged,
 )
 from accounts.roles import OWNER
-from accounts.security.browsers import BrowserRegistry
+from accounts.security.browsers import BrowserRegistry, KnownBrowser
 from accounts.security.events import SecurityEvents
 from socialsite.batches import batches
 from socialsite.errors import RateLimited

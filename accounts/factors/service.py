@@ -25,9 +25,8 @@ from accounts.factors.values import (
     generate_recovery_code,
     normalize_code,
 )
-from accounts.known_browsers import KnownBrowser
 from accounts.mail.service import MailService
-from accounts.security.browsers import BrowserRegistry
+from accounts.security.browsers import BrowserRegistry, KnownBrowser
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller, address_identifier

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import structlog
-from django.core.mail import EmailMessage
 from msgspec.structs import replace
 
 from accounts.accounts.repository import AccountRepository
@@ -94,7 +93,7 @@ class MailSending:
         await self.mails.store_mail(job.account_id, job.id, mail)
         try:
             message = build_message(job, self._find_facts(job, account), self.site.settings.title)
-            await asyncio.get_running_loop().run_in_executor(_threads, send_message, message)
+            await asyncio.get_running_loop().run_in_executor(_threads, message.send)
         except (OSError, smtplib.SMTPException) as error:
             await self._handle_failure(job, mail, payload, error)
             return
@@ -132,12 +131,6 @@ class MailSending:
         elif job.kind == "digest":
             facts["unsubscribe"] = f"{UNSUBSCRIBE_PATH}?token={unsubscribe_token(job.account_id)}"
         return facts
-
-
-def send_message(message: EmailMessage) -> None:
-    """Send a mail with settings.EMAIL_BACKEND. It blocks. Raises OSError, SMTPException."""
-    if not message.send():
-        raise OSError("the mail server cannot be reached")
 
 
 def find_refusal(error: Exception) -> str | None:

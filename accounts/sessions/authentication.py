@@ -13,10 +13,9 @@ from accounts.factors.passkeys import PasskeyService
 from accounts.factors.service import FactorService
 from accounts.factors.step_up import store_confirmation
 from accounts.forms import CodeForm, validate_form
-from accounts.known_browsers import KnownBrowser
 from accounts.mail.service import MailService
 from accounts.models import Account
-from accounts.security.browsers import BrowserRegistry
+from accounts.security.browsers import BrowserRegistry, KnownBrowser
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from accounts.sessions.service import SessionStore

@@ -49,9 +49,7 @@ class PendingLogins:
     async def finish(self, cookie: str | None) -> bool:
         """End a pending log-in. Only one of several concurrent calls returns True."""
         token = SessionToken.parse(cookie)
-        if token is None:
-            return False
-        return bool(await self.store.write_one("DEL", _key(token)))
+        return token is not None and bool(await self.store.write_one("DEL", _key(token)))
 
 
 def _permission(account: Account) -> str:

@@ -31,7 +31,7 @@ from accounts.mail.values import DIGESTS
 from socialsite.errors import Conflict
 from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
-from socialsite.web.responses import done, json_response, page_response, respond
+from socialsite.web.responses import done, json_response, page_response
 
 MAIL_PATH = "/accounts/mail/"
 
@@ -53,38 +53,23 @@ class ResetPasswordForm(NewPasswordForm):
 # The address
 
 
-async def mail_page(request: SiteRequest) -> HttpResponse:
+async def mail_page(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
     account_id, service = require_viewer_id(request), request.services[MailService]
     row, mails = await service.find(account_id), await service.list_mails(account_id)
-    get_token(request)
-    return respond(
-        request,
-        "accounts/mail.html",
-        page=lambda: {
-            "form": AddressForm(),
-            "row": row,
-            "mails": mails_page(mails),
-            "digests": DIGEST_LABELS,
-            "is_required": settings.MAIL_REQUIRED,
-        },
-        data=lambda: {
-            "address": row.address or None,
-            "pending": row.pending or None,
-            "digest": row.digest,
-            "mails": mails_json(mails),
-        },
-    )
+    shown = {"row": row, "mails": mails_page(mails), "digests": DIGEST_LABELS, "is_required": settings.MAIL_REQUIRED}
+    if error is not None:
+        return redisplay_form(request, "accounts/mail.html", AddressForm(get_form_data(request)), error, shown)
+    addresses = {"address": row.address or None, "pending": row.pending or None}
+    data = {**addresses, "digest": row.digest, "mails": mails_json(mails)}
+    return render_form(request, "accounts/mail.html", AddressForm(), lambda: data, shown)
 
 
+@shows_errors(mail_page, FieldErrors)
 async def change_address(request: SiteRequest) -> HttpResponse:
     """Send a mail to confirm the submitted address. The confirmed address stays until then."""
     require_step_up(request)
-    account_id, form = require_viewer_id(request), AddressForm(get_form_data(request))
-    service = request.services[MailService]
-    try:
-        address = await service.request_address(account_id, validate_form(form)["address"], request.caller)
-    except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/mail_change.html", form, error)
+    account_id, fields = require_viewer_id(request), validate_form(AddressForm(get_form_data(request)))
+    address = await request.services[MailService].request_address(account_id, fields["address"], request.caller)
     message = _("A mail was sent to %s. Open its link to confirm the address.") % address
     return done(request, {"pending": address}, default=MAIL_PATH, message=message)
 

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as translate
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy, override
 
-from accounts.mail.handler import send_message
 from accounts.mail.message import build_message
 from accounts.mail.repository import MailAccount
 from accounts.mail.values import MailKind, SendMail
@@ -119,7 +118,7 @@ def make_mail(
 async def send_now(job: SendMail) -> bool:
     """Send a mail from this process, with the host as the name of the site. Returns whether the mail server took it."""
     try:
-        await asyncio.to_thread(send_message, build_message(job, {}, urlsplit(settings.SITE_URL).hostname or ""))
+        await asyncio.to_thread(build_message(job, {}, urlsplit(settings.SITE_URL).hostname or "").send)
     except (OSError, smtplib.SMTPException) as error:
         log.error("alert_not_sent", mail=job.id, reason=str(error))
         return False

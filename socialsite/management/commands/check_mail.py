@@ -9,7 +9,6 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import NO_ACCOUNT_ID
-from accounts.mail.handler import send_message
 from accounts.mail.message import build_message, sender
 from accounts.mail.service import new_mail_id
 from accounts.mail.values import SendMail
@@ -34,7 +33,7 @@ class Command(OperatorCommand):
         job = SendMail(NO_ACCOUNT_ID, new_mail_id(now_ms), "test", options["address"], "", now_ms)
         name = services.site.settings.title
         try:
-            await asyncio.to_thread(send_message, build_message(job, {}, name))
+            await asyncio.to_thread(build_message(job, {}, name).send)
         except (OSError, smtplib.SMTPException) as error:
             raise CommandError(f"The mail was not sent: {error}") from error
         target = f"a file in {settings.MAIL_ROOT}" if not settings.MAIL_URL else f"the server {settings.EMAIL_HOST}"

@@ -7,7 +7,7 @@ import pytest
 from accounts import keys
 from accounts.factors.repository import CHALLENGE_TTL_MS, FactorRepository
 from accounts.factors.values import CODES_FIELD, PASSKEYS_CAP, TOTP_FIELD
-from accounts.known_browsers import KnownBrowser
+from accounts.security.browsers import KnownBrowser
 from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from accounts.sessions.values import SessionToken
 from socialsite.container import Services

@@ -13,9 +13,8 @@ from accounts.errors import FieldErrors
 from accounts.factors.service import WRONG_CODES_PER_DAY, FactorService
 from accounts.factors.step_up import STEP_UP_TTL_MS
 from accounts.factors.values import TOTP_FIELD, Totp
-from accounts.known_browsers import KnownBrowser
 from accounts.mail.links import reset_token
-from accounts.security.browsers import BROWSERS_CAP, BrowserRegistry
+from accounts.security.browsers import BROWSERS_CAP, BrowserRegistry, KnownBrowser
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from socialsite.clock import FixedClock

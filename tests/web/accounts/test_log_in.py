@@ -10,7 +10,7 @@ import pytest
 
 from accounts.accounts import passwords
 from accounts.errors import PasswordsBusy
-from accounts.known_browsers import KnownBrowser
+from accounts.security.browsers import KnownBrowser
 from socialsite.limits import NETWORKS_PER_HANDLE
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
