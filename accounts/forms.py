@@ -28,7 +28,7 @@ from accounts.models import Account
 from socialsite.errors import ApiError
 from socialsite.web.initial_values import add_hidden_copy
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import SiteRequest, wants_json
+from socialsite.web.requests import SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import page_response, respond
 
 NAME_MAX_BYTES, BIO_MAX_BYTES = (count * BYTES_PER_GRAPHEME_CAP for count in (NAME_MAX_GRAPHEMES, BIO_MAX_GRAPHEMES))
@@ -342,6 +342,15 @@ def render_form(
     """Return a page with the form and `page`, or the result of `data` as JSON. Both set the CSRF cookie."""
     get_token(request)
     return respond(request, template, page=lambda: {"form": form, **(page or {})}, data=data)
+
+
+def show_form(
+    request: SiteRequest, template: str, form: type[forms.Form], error: ApiError | None, page: Page, **more: Any
+) -> HttpResponse:
+    """Return the submitted form and its error (`redisplay_form`), or without an error an empty form (`render_form`)."""
+    if error is not None:
+        return redisplay_form(request, template, form(get_form_data(request)), error, page)
+    return render_form(request, template, form(initial=more.pop("initial", None)), page=page, **more)
 
 
 def redisplay_form(

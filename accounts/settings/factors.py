@@ -14,11 +14,13 @@ from accounts.errors import FieldErrors
 from accounts.factors.passkeys import PasskeyService
 from accounts.factors.service import FactorService
 from accounts.factors.step_up import require_step_up
-from accounts.forms import FORM_ERRORS, PasskeyForm, TotpForm, redisplay_form, render_form, validate_form
+from accounts.forms import FORM_ERRORS, PasskeyForm, TotpForm, redisplay_form, render_form, show_form, validate_form
 from accounts.mail.links import load_signed
 from accounts.models import Account
 from accounts.sessions.authentication import require_account
+from socialsite.errors import ApiError
 from socialsite.ids import AccountId
+from socialsite.web.middleware.errors import shows_errors
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, get_site, json_response, page_response
 
@@ -56,17 +58,15 @@ async def add_totp(request: SiteRequest) -> HttpResponse:
     return _respond_with_codes(request, codes)
 
 
-async def passkeys_page(request: SiteRequest) -> HttpResponse:
+async def passkeys_page(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
+    """Show the form. At another host the page leads to the host of SITE_URL, to which passkeys belong."""
     require_step_up(request)
-    return render_form(request, "accounts/passkeys.html", PasskeyForm(), page=_passkey_context(request))
-
-
-def _passkey_context(request: SiteRequest) -> dict[str, object]:
-    """Return the context of the page. `other_url` leads to the host of SITE_URL, to which passkeys belong."""
     is_own_host = urlsplit(f"//{request.get_host()}").hostname == urlsplit(settings.SITE_URL).hostname
-    return {"other_url": "" if is_own_host else settings.SITE_URL + request.path}
+    page = {"other_url": "" if is_own_host else settings.SITE_URL + request.path}
+    return show_form(request, "accounts/passkeys.html", PasskeyForm, error, page)
 
 
+@shows_errors(passkeys_page, *FORM_ERRORS)
 @sensitive_variables()
 async def add_passkey(request: SiteRequest) -> HttpResponse:
     """Add the passkey that the browser has created. Without `credential` return the options for its creation."""
@@ -74,12 +74,8 @@ async def add_passkey(request: SiteRequest) -> HttpResponse:
     account, service, fields = require_account(request), request.services[PasskeyService], get_form_data(request)
     if wants_json(request) and not fields.get("credential"):
         return json_response(await service.begin_registration(account))
-    form = PasskeyForm(fields)
-    try:
-        valid = validate_form(form)
-        codes = await service.register(account, valid["credential"], valid["name"], request.caller)
-    except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/passkeys.html", form, error, _passkey_context(request))
+    valid = validate_form(PasskeyForm(fields))
+    codes = await service.register(account, valid["credential"], valid["name"], request.caller)
     return _respond_with_codes(request, codes)
 
 

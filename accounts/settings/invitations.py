@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from accounts.errors import FieldErrors
-from accounts.forms import InvitationForm, redisplay_form, render_form, validate_form
+from accounts.forms import InvitationForm, show_form, validate_form
 from accounts.joining.presenters import invitations_json, invitations_page
 from accounts.joining.service import JoiningService
 from accounts.joining.values import INVITATIONS_CAP
@@ -26,9 +26,8 @@ async def index_page(request: SiteRequest, error: FieldErrors | None = None) -> 
     now_ms, site_url = services.clock.now_ms(), request.build_absolute_uri("/")
     rows = invitations_page(stored, AccountId(account.id), site_url, now_ms)
     page = {"invitations": rows, "cap": INVITATIONS_CAP}
-    if error is not None:
-        return redisplay_form(request, TEMPLATE, InvitationForm(get_form_data(request)), error, page)
-    return render_form(request, TEMPLATE, InvitationForm(), lambda: {"invitations": invitations_json(rows)}, page)
+    data = lambda: {"invitations": invitations_json(rows)}  # noqa: E731
+    return show_form(request, TEMPLATE, InvitationForm, error, page, data=data)
 
 
 @shows_errors(index_page, FieldErrors)

@@ -21,6 +21,7 @@ from accounts.forms import (
     parse_choice,
     redisplay_form,
     render_form,
+    show_form,
     validate_form,
     validate_password_form,
 )
@@ -57,11 +58,9 @@ async def mail_page(request: SiteRequest, error: FieldErrors | None = None) -> H
     account_id, service = require_viewer_id(request), request.services[MailService]
     row, mails = await service.find(account_id), await service.list_mails(account_id)
     shown = {"row": row, "mails": mails_page(mails), "digests": DIGEST_LABELS, "is_required": settings.MAIL_REQUIRED}
-    if error is not None:
-        return redisplay_form(request, "accounts/mail.html", AddressForm(get_form_data(request)), error, shown)
     addresses = {"address": row.address or None, "pending": row.pending or None}
     data = {**addresses, "digest": row.digest, "mails": mails_json(mails)}
-    return render_form(request, "accounts/mail.html", AddressForm(), lambda: data, shown)
+    return show_form(request, "accounts/mail.html", AddressForm, error, shown, data=lambda: data)
 
 
 @shows_errors(mail_page, FieldErrors)
@@ -134,17 +133,15 @@ def _link_page(request: SiteRequest, title: str, lead: str, button: str) -> Http
 # Forgotten passwords
 
 
-async def forgotten_page(request: SiteRequest) -> HttpResponse:
-    return render_form(request, "accounts/reset.html", ForgottenPasswordForm())
+async def forgotten_page(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
+    return show_form(request, "accounts/reset.html", ForgottenPasswordForm, error, {})
 
 
+@shows_errors(forgotten_page, FieldErrors)
 async def request_reset(request: SiteRequest) -> HttpResponse:
     """Respond in the same way and the same time whether or not an account has the address."""
-    form = ForgottenPasswordForm(get_form_data(request))
-    try:
-        await request.services[MailService].request_reset(validate_form(form)["address"], request.caller)
-    except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/reset.html", form, error)
+    fields = validate_form(ForgottenPasswordForm(get_form_data(request)))
+    await request.services[MailService].request_reset(fields["address"], request.caller)
     if wants_json(request):
         return done(request, {}, default="/")
     return page_response(request, "accounts/reset_requested.html", {})

@@ -19,6 +19,7 @@ from accounts.forms import (
     parse_choice,
     redisplay_form,
     render_form,
+    show_form,
     validate_form,
     validate_password_form,
 )
@@ -115,27 +116,24 @@ async def edit_preferences(request: SiteRequest) -> HttpResponse:
     return done(request, preferences_json(chosen), default=PREFERENCES_PATH, message=_("Your choices are saved."))
 
 
-async def password_page(request: SiteRequest) -> HttpResponse:
+async def password_page(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     require_account(request)
-    return render_form(request, "accounts/password.html", ChangePasswordForm())
+    return show_form(request, "accounts/password.html", ChangePasswordForm, error, {})
 
 
+@shows_errors(password_page, *FORM_ERRORS)
 @sensitive_variables()
 async def change_password(request: SiteRequest) -> HttpResponse:
     """End all other sessions, and continue this session with a new token."""
-    account = require_account(request)
-    form = ChangePasswordForm(get_form_data(request))
-    try:
-        fields = await validate_password_form(form, account, is_known=True)
-        changed = await request.services[AccountService].change_password(
-            account=account,
-            old=fields["old_password"],
-            new=fields["new_password1"],
-            keep_session_id=get_session(request).session_id,
-            caller=request.caller,
-        )
-    except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/password.html", form, error)
+    account, form = require_account(request), ChangePasswordForm(get_form_data(request))
+    fields = await validate_password_form(form, account, is_known=True)
+    changed = await request.services[AccountService].change_password(
+        account=account,
+        old=fields["old_password"],
+        new=fields["new_password1"],
+        keep_session_id=get_session(request).session_id,
+        caller=request.caller,
+    )
     await renew_session(request, changed)
     return done(request, {}, default=SETTINGS_PATH, message=_("Your password is changed."))
 
@@ -166,9 +164,7 @@ async def end_session(request: SiteRequest) -> HttpResponse:
 async def delete_page(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     require_account(request)
     page = {"grace_days": django_settings.DELETION_GRACE_DAYS}
-    if error is not None:
-        return redisplay_form(request, "accounts/delete.html", DeleteAccountForm(get_form_data(request)), error, page)
-    return render_form(request, "accounts/delete.html", DeleteAccountForm(), page=page)
+    return show_form(request, "accounts/delete.html", DeleteAccountForm, error, page)
 
 
 @shows_errors(delete_page, *FORM_ERRORS)
