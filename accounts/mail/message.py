@@ -6,7 +6,8 @@ The texts are templates in templates/mail/texts/, each with the name of its kind
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import formataddr, formatdate, parseaddr
+from email.headerregistry import Address
+from email.utils import formatdate, parseaddr
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -88,7 +89,8 @@ def build_message(job: SendMail, facts: Mapping[str, str], site_name: str) -> Em
 def sender(site_name: str) -> str:
     """Return MAIL_FROM, with the name of the site if it has no name."""
     name, address = parseaddr(settings.MAIL_FROM)
-    return formataddr((name or site_name, address))
+    user, _, domain = address.rpartition("@")
+    return str(Address(name or site_name, user, domain))  # Django encodes it, in short lines (RFC 5322, 2.1.1)
 
 
 def mail_host() -> str:

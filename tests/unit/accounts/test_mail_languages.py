@@ -31,6 +31,12 @@ def test_every_mail_is_built_in_the_language_with_its_direction(language: str) -
         assert "%(" not in message.subject + message.body
 
 
+def test_a_long_name_of_the_site_makes_no_long_line() -> None:
+    job = SendMail(AccountId(1), "1", "test", "alice@example.org", "ja", 1)
+    head = build_message(job, {}, "日本語のとても長いサイトの名前です" * 2).message().as_bytes().partition(b"\n\n")[0]
+    assert max(map(len, head.splitlines())) <= 78
+
+
 def test_the_subject_is_in_the_language_of_the_mail() -> None:
     assert build_mail("new_app", "de").subject == "Eine neue App kann @alice auf Socialsite verwenden"
 
