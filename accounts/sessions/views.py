@@ -1,5 +1,6 @@
 """The views to sign up, log in and log out."""
 
+from contextlib import suppress
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -56,6 +57,7 @@ from socialsite.errors import ApiError, Conflict, MethodNotAllowed, SignInRequir
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
 from socialsite.site.service import SiteService
+from socialsite.store.errors import StoreError
 from socialsite.web.middleware.errors import get_error_status, respond_to_error, shows_errors
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, done, json_response, page_response, respond
@@ -116,7 +118,8 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     if account.is_active:
         await sign_in(request, account)
     if fields["address"]:
-        await request.services[MailService].request_address(AccountId(account.id), fields["address"], None)
+        with suppress(StoreError):  # the account exists, and its page of mail can send the mail again
+            await request.services[MailService].request_address(AccountId(account.id), fields["address"], None)
     if not account.is_active:
         cookie = await request.services[PendingLogins].begin(account)
         return set_pending_login(done(request, {"waiting": True}, default=WAITING_PATH, status=202), cookie)

@@ -16,6 +16,7 @@ from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser, cookies_of
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
+from tests.support.visitor import PASSWORD
 from tests.support.waiting import eventually
 
 
@@ -51,6 +52,16 @@ async def test_a_page_whose_commands_are_denied_is_503_until_the_right_is_grante
     assert int(data.headers["retry-after"]) > 0
     assert "NOPERM" not in page.text + data.text
     assert (await alice.post_json("/posts/", text="hello")).status_code == 201
+
+
+async def test_a_sign_up_succeeds_although_the_mail_to_its_address_cannot_be_stored(
+    visitor: HttpBrowser, server: RedisServer
+):
+    fields = {"handle": "alice", "password1": PASSWORD, "password2": PASSWORD, "address": "alice@example.org"}
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", "default", "-xadd")
+    assert (await visitor.post_json("/accounts/signup/", **fields)).status_code == 201
+    assert (await visitor.get_json("/accounts/mail/")).json()["pending"] == "alice@example.org"
 
 
 async def test_an_unreachable_store_signs_nobody_out(alice: HttpBrowser, server: RedisServer):
