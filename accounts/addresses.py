@@ -2,6 +2,7 @@
 
 import re
 
+import idna
 from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator
 
@@ -24,7 +25,8 @@ def normalize_address(raw: str) -> str:
         raise InvalidAddress
     name, _, domain = text.rpartition("@")
     try:
-        address = f"{name}@{domain.casefold().encode('idna').decode()}"
+        host = domain.lower() if domain.isascii() else idna.encode(domain, uts46=True).decode()
+        address = f"{name}@{host}"
         _validate(address)
     except (UnicodeError, ValidationError) as error:
         raise InvalidAddress from error

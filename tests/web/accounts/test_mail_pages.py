@@ -454,6 +454,8 @@ async def test_one_click_ends_the_summaries_without_a_session(site, alice, visit
     [
         ("Bob.Smith+tag@EXAMPLE.ORG", "Bob.Smith+tag@example.org"),
         ("bob@bücher.example", "bob@xn--bcher-kva.example"),
+        ("bob@straße.example", "bob@xn--strae-oqa.example"),  # strasse.example belongs to somebody else
+        ("bob@ＥＸＡＭＰＬＥ.org", "bob@example.org"),
         (" bob@example.museum ", "bob@example.museum"),
     ],
 )
