@@ -31,6 +31,7 @@ MEMBERS_CAP = 100_000
 DIRECTORY_MAX_BYTES = 32 * 1024 * 1024
 """The largest list of members. It is read at once."""
 MEMBER_MAX_BYTES = 1024 * 1024 * 1024
+"""The largest member, and the largest size of all members with tweets."""
 RATIO_MAX = 200
 """How often a member that is read may be larger than its compressed form, above RATIO_FREE_BYTES."""
 RATIO_FREE_BYTES = 16 * 1024 * 1024
@@ -45,7 +46,10 @@ TWEET_FIELDS = (
 TWEETS_MAX_BYTES = 256 * 1024 * 1024
 """The size of these fields of all tweets, which are sorted in memory."""
 TWEET_DATE = "%a %b %d %H:%M:%S %z %Y"
-PARAGRAPH, BREAK = re.compile(r"<p\b[^>]*>", re.IGNORECASE), re.compile(r"<br\b[^>]*>", re.IGNORECASE)
+TEXT_MAX_LENGTH, URL_MAX_LENGTH = 256 * 1024, 2_048
+"""The longest text that is parsed, with tags and before URLs become longer, and the longest URL in it."""
+SHORT_URL = re.compile(r"https?://[a-z0-9.-]+/[A-Za-z0-9]+")
+PARAGRAPH, BREAK = re.compile(r"<p\b[^<>]*>", re.IGNORECASE), re.compile(r"<br\b[^<>]*>", re.IGNORECASE)
 END_OF_ZIP = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))|PK\x06\x06(?=.{36}(.{8}))", re.DOTALL)
 """The record at the end of a zip, or of a large zip, with the number of bytes of the list of members."""
 END_MAX_BYTES = 66_000  # with the longest comment
@@ -144,6 +148,8 @@ class AccountArchive:
         """Return the ids and the JSON of all tweets, which X does not sort, so that each follows what it answers."""
         tweets: list[tuple[int, bytes]] = []
         size_bytes = 0
+        if sum(self._zip.getinfo(name).file_size for name in self._tweet_files()) > MEMBER_MAX_BYTES:
+            raise ArchiveUnreadable("too_large")
         for each in chain.from_iterable(self._array(name, "=") for name in self._tweet_files()):
             tweet = each.get("tweet", each) if isinstance(each, dict) else None
             fields = {name: tweet.get(name) for name in TWEET_FIELDS} if isinstance(tweet, dict) else {}
@@ -297,15 +303,14 @@ def _parse_content(note: Json) -> Json:
 
 def _parse_tweet(tweet: Json) -> Json:
     """Return the row of a tweet, with full URLs in its text. Raises LineRefused for reposts."""
-    text = tweet["text"] if tweet["full_text"] is None else tweet["full_text"]
+    text = _check_length(tweet["text"] if tweet["full_text"] is None else tweet["full_text"])
     if text.startswith("RT @"):
         raise LineRefused("boost")
     entities: Json = tweet.get("entities") or {}
     media = (tweet.get("extended_entities") or entities).get("media", [])
-    for url in entities.get("urls", []):
-        text = text.replace(url["url"], url.get("expanded_url") or url["url"])
-    for each in media:
-        text = text.replace(each["url"], "")
+    urls = {each["url"]: each.get("expanded_url") or each["url"] for each in entities.get("urls", [])}
+    urls |= {each["url"]: "" for each in media}
+    text = SHORT_URL.sub(lambda match: urls.get(match[0], match[0])[:URL_MAX_LENGTH], text)
     return {
         "id": tweet["id_str"],
         "created_at": datetime.strptime(tweet["created_at"], TWEET_DATE).isoformat(),
@@ -325,5 +330,12 @@ def _parse_tweet(tweet: Json) -> Json:
 
 def _html_to_text(content: str) -> str:
     """Return the text of a post of Mastodon. Its links contain their whole URLs."""
-    lines = BREAK.sub("\n", PARAGRAPH.sub("\n\n", content))
+    lines = BREAK.sub("\n", PARAGRAPH.sub("\n\n", _check_length(content)))
     return html.unescape(strip_tags(lines)).strip()
+
+
+def _check_length(text: str) -> str:
+    """Return a text that is short enough to be parsed. Raises LineRefused."""
+    if len(text) > TEXT_MAX_LENGTH:
+        raise LineRefused("text_too_large")
+    return text

@@ -12,6 +12,7 @@ import libipld
 
 from timelines.importing.account_archive import ArchiveUnreadable, offset_lines
 from timelines.importing.lines import LineRefused, Tally
+from timelines.importing.rows import SOURCE_ID_CAP
 
 CAR_MAX_BYTES = 64 * 1024 * 1024
 PATH_MAX_BYTES = 512
@@ -35,7 +36,8 @@ class BlueskyArchive:
     file: IO[bytes]
     handle: str
     _blocks: dict[bytes, Any] = field(init=False)
-    _commit: Json = field(init=False)
+    _tree: bytes = field(init=False)
+    _did: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Raises ArchiveUnreadable."""
@@ -44,7 +46,8 @@ class BlueskyArchive:
             raise ArchiveUnreadable("too_large")
         try:
             header, self._blocks = libipld.decode_car(content)
-            self._commit = self._blocks[header["roots"][0]]
+            commit = self._blocks[header["roots"][0]]
+            self._tree, self._did = commit["data"], str(commit["did"])[:SOURCE_ID_CAP]
         except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
             raise ArchiveUnreadable("unreadable") from error
 
@@ -66,13 +69,15 @@ class BlueskyArchive:
             raise ArchiveUnreadable("unreadable") from error
 
     def _walk(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the paths and links of all records. No recursion: a hostile tree can be deep."""
-        pending: list[bytes | tuple[str, bytes]] = [self._commit["data"]]
+        """Yield the paths and links of all records, each record once. No recursion: a hostile tree can be deep."""
+        pending: list[bytes | tuple[str, bytes]] = [self._tree]
         visited: set[bytes] = set()
         while pending:
             link = pending.pop()
             if isinstance(link, tuple):
-                yield link
+                if link[1] not in visited:
+                    visited.add(link[1])
+                    yield link
                 continue
             if link in visited:
                 raise ArchiveUnreadable("unreadable")
@@ -94,7 +99,7 @@ class BlueskyArchive:
         embed = record.get("embed") or {}
         images = (embed.get("media") or embed).get("images") or []
         return {
-            "id": f"at://{self._commit['did']}/{path}",
+            "id": f"at://{self._did}/{path}",
             "created_at": record["createdAt"],
             "text": _full_text(record, embed),
             "in_reply_to": (record.get("reply") or {}).get("parent", {}).get("uri"),
@@ -105,13 +110,13 @@ class BlueskyArchive:
 
 def _full_text(record: Json, embed: Json) -> str:
     """Return the text with the whole URLs of its links, and with the URL of its preview."""
-    text = record["text"].encode()
-    facets = sorted(record.get("facets") or [], key=lambda facet: -facet["index"]["byteStart"])
-    for facet in facets:
+    text, parts, at = record["text"].encode(), list[bytes](), 0
+    for facet in sorted(record.get("facets") or [], key=lambda facet: facet["index"]["byteStart"]):
         start, end = facet["index"]["byteStart"], facet["index"]["byteEnd"]
         urls = [each["uri"] for each in facet["features"] if each.get("uri")]
-        if urls and 0 <= start <= end <= len(text):
-            text = text[:start] + urls[0].encode() + text[end:]
-    full: str = text.decode(errors="replace")
+        if urls and at <= start <= end <= len(text):
+            parts += text[at:start], urls[0].encode()
+            at = end
+    full = b"".join((*parts, text[at:])).decode(errors="replace")
     url = (embed.get("external") or {}).get("uri", "")
     return full if not url or url in full else f"{full}\n{url}".strip()

@@ -14,6 +14,7 @@ import msgspec
 from accounts.domain import QuotePolicy
 from socialsite.ids import EPOCH_MS, SEQUENCE_MASK, PostId, id_at
 from socialsite.languages import parse_language
+from timelines.drafts.draft import LATEST_MS
 from timelines.importing.lines import LineRefused
 from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, Poll, PostDetails
 from timelines.publishing.edits import VERSIONS_CAP
@@ -238,9 +239,12 @@ def find_newest_ms(lines: Iterable[bytes]) -> int:
 
 
 def parse_date(text: str) -> int:
-    """Return the Unix ms of an ISO 8601 date. A date without a time zone is UTC. Raises LineRefused."""
+    """Return the Unix ms of an ISO 8601 date, 0 before 1970. A date without a time zone is UTC. Raises LineRefused."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise LineRefused("date") from None
-    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    at_ms = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    if at_ms >= LATEST_MS:
+        raise LineRefused("date")
+    return max(0, at_ms)

@@ -42,7 +42,8 @@ IMPORT_ROWS_CAP = 200_000
 REACTIONS_OFFSET = 1_000_000_000
 """Added to the number of the last imported like or bookmark in jobs that have imported all posts."""
 CSV_MAX_BYTES = 20 * 1024 * 1024
-SLICE_S = 15.0
+SLICE_S, REFUSED_ROWS_MAX_S = 15.0, 300.0
+"""The time of a job, and how much longer it may read refused rows, at which it cannot end. Then the file is refused."""
 POSTS_AT_ONCE = 10
 WITH_UNDO = ("posts", "likes", "bookmarks", "accounts")
 """What an import counts and can undo."""
@@ -194,6 +195,11 @@ class ImportService:
             if is_over:
                 raise SliceEnded(number)
 
+        def check_time(number: int, reason: str) -> None:
+            if time.monotonic() > until + REFUSED_ROWS_MAX_S:
+                raise ArchiveUnreadable("too_large")
+
+        tally.on_refused = check_time
         opened: IO[bytes] = file.file if isinstance(file, File) and file.file is not None else file
 
         async def record(posts: list[ImportedPost]) -> None:

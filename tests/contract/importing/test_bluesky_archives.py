@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+import json
+import time
 from io import BytesIO
 from typing import Any
 
@@ -102,3 +104,22 @@ def test_a_record_of_bluesky_with_fields_of_other_values_harms_nothing(field: st
     record = {"text": "x", "createdAt": "2024-05-01T10:00:00.000Z", field: value}
     rows = list(open_archive(BytesIO(car({"app.bsky.feed.post/3aaa": record})), "alice").lines(tally := Tally()))
     assert len(rows) + sum(tally.refused.values()) == 1
+
+
+def test_a_record_of_bluesky_that_many_paths_share_is_read_once() -> None:
+    record = {"text": "x" * 100_000, "createdAt": "2024-01-01T00:00:00Z", "langs": ["en"]}
+    rows = list(
+        open_archive(BytesIO(car({f"app.bsky.feed.post/{n:05}": record for n in range(500)})), "a").lines(Tally())
+    )
+    assert len(rows) == 1
+
+
+def test_links_in_a_post_of_bluesky_take_linear_time() -> None:
+    text, uri = "x" * 100_000, "https://example.org/"
+    facets = [{"index": {"byteStart": n, "byteEnd": n + 1}, "features": [{"uri": uri}]} for n in range(0, 100_000, 2)]
+    facets.append({"index": {"byteStart": 0, "byteEnd": 9}, "features": [{"uri": "https://overlapping.example/"}]})
+    record = {"text": text, "createdAt": "2024-01-01T00:00:00Z", "facets": facets}
+    started = time.process_time()
+    ((_, row),) = open_archive(BytesIO(car({"app.bsky.feed.post/1": record})), "alice").lines(Tally())
+    assert json.loads(row)["text"] == f"{uri}x" * 50_000
+    assert time.process_time() - started < 2

@@ -3,6 +3,7 @@
 import json
 import stat
 import struct
+import time
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -10,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from socialsite.container import Services
-from tests.contract.importing.test_import_archives import note
+from tests.contract.importing.test_import_archives import note, write_x
 from tests.contract.importing.test_imports_by_people import mastodon
 from tests.support.pictures import picture
-from tests.support.transferring import BASE_URL, start_import
+from tests.support.transferring import BASE_URL, export_account, import_file, read_json, start_import
 from tests.support.world import World
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.lines import Tally
@@ -100,3 +101,56 @@ def test_an_outbox_is_read_in_parts_of_any_size() -> None:
     assert [len(json.loads(row)["text"]) for _, row in rows] == [0, 1, 65_500, 65_536, 200_000, 3]
     rows, _ = read(mastodon())
     assert rows == []
+
+
+@pytest.mark.parametrize("text", ["<p " * 300_000, "<br" * 300_000, "x" * 300_000], ids=["p", "br", "long"])
+def test_a_text_that_is_far_too_long_is_not_parsed(text: str) -> None:
+    started = time.process_time()
+    rows, tally = read(mastodon(note(1, text), note(2)))
+    assert ([number for number, _ in rows], tally.refused) == ([2], {"text_too_large": 1})
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("unit", ["<p ", "<br "])
+def test_a_text_of_tags_that_never_end_takes_linear_time(unit: str) -> None:
+    started = time.process_time()
+    for _ in range(10):
+        read(mastodon(note(1, unit * 50_000)))
+    assert time.process_time() - started < 1
+
+
+def test_a_tweet_whose_urls_contain_each_other_stays_small(tmp_path: Path) -> None:
+    tweet = {"id_str": "1", "created_at": "Tue Jun 16 20:25:49 +0000 2015", "full_text": "a https://t.co/a"}
+    urls = [{"url": "a", "expanded_url": "aa"}, {"url": "https://t.co/a", "expanded_url": "https://t.co/a" * 2}] * 20
+    path = write_x(tmp_path / "x.zip", [{**tweet, "entities": {"urls": urls}}], {})
+    ((_, row),), _ = read(path.read_bytes())
+    assert json.loads(row)["text"] == "a https://t.co/ahttps://t.co/a"
+
+
+async def test_a_poll_ends_at_a_time_that_pages_can_show(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    ends = ("0001-01-01T00:00:00+14:00", "9999-12-30T00:00:00Z", "9999-12-31T23:59:59-14:00")
+    polls = [note(number, oneOf=[{"name": "1"}, {"name": "2"}], endTime=end) for number, end in enumerate(ends, 1)]
+    assert dict((await import_file(services, alice.id, mastodon(*polls))).refused) == {"date": 1}
+    items = read_json(await export_account(services, alice.id), "outbox.json")["orderedItems"]
+    assert [item["object"]["endTime"][:4] for item in items] == ["1970", "9999"]
+
+
+async def test_a_file_of_endless_refused_rows_fails(
+    services: Services, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = await world.person("alice")
+    file = mastodon(*[{"type": "Announce"}] * 5)
+    assert (await start_import(services, alice.id, file)).state == "ready"
+    monkeypatch.setattr("timelines.importing.service.REFUSED_ROWS_MAX_S", -30)
+    preview = await start_import(services, alice.id, file)
+    assert (preview.state, preview.error) == ("failed", "too_large")
+
+
+def test_many_files_of_tweets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_x(tmp_path / "x.zip", [], {})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("data/tweets-part1.js", "window.YTD.tweets.part1 = [" + "{}," * 100 + "{}]")
+    monkeypatch.setattr("timelines.importing.account_archive.MEMBER_MAX_BYTES", 340)
+    with pytest.raises(ArchiveUnreadable):
+        read(path.read_bytes())
