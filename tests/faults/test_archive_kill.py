@@ -118,8 +118,13 @@ async def test_an_export_that_dies_at_any_step_is_written_again(
     assert killed > 3
 
 
+def reset_peak() -> None:
+    """Set VmHWM of this process to its present memory."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 def read_memory_kb(name: str) -> int:
-    """Return a value of this process: VmRSS (now) or VmHWM (the most since the last reset)."""
+    """Return a value of this process: VmRSS (now) or VmHWM (the most since reset_peak)."""
     return int(Path("/proc/self/status").read_text().partition(f"{name}:")[2].split()[0])
 
 
@@ -133,7 +138,7 @@ async def test_72567_posts_are_exported_deleted_and_imported_in_minutes(redis_ur
     async with open_services(redis_url, config) as services:
         world = World(services)
         alice, again = await services.accounts.get_by_handle("alice"), await world.person("again")
-        Path("/proc/self/clear_refs").write_text("5")  # reset VmHWM
+        reset_peak()
         former_kb, began = read_memory_kb("VmRSS"), time.monotonic()
         before = await export_account(services, AccountId(alice.id))
         exported = time.monotonic()

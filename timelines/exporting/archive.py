@@ -26,6 +26,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
 from socialsite.web.responses import format_iso_time
 from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.drafts.draft import Draft
 from timelines.drafts.repository import Drafts
 from timelines.drafts.views import draft_json
 from timelines.exporting.activities import CONTEXT, ActivityBuilder, picture_path
@@ -38,10 +39,11 @@ from timelines.hashtags.followed import FollowedHashtags
 from timelines.lists.account_list import LISTS_PER_ACCOUNT
 from timelines.lists.repository import ListMembers, Lists
 from timelines.media.media import media_file
+from timelines.media.service import MediaService
 from timelines.media.storage import MediaFiles
 from timelines.pages.presenters import Json
 from timelines.posts.polls import Tally, read_tallies
-from timelines.posts.post import Post
+from timelines.posts.post import MediaAttachment, Post
 from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmarks import Bookmark, Bookmarks, ReadMarkedPosts
 from timelines.reactions.repository import Reactions
@@ -74,6 +76,7 @@ class ArchiveSources:
     reactions: Reactions
     followed_hashtags: FollowedHashtags
     files: MediaFiles
+    media: MediaService
 
 
 @dataclass(slots=True)
@@ -224,8 +227,11 @@ class ArchiveWriter:
                 yield {"name": name, "month": month, "count": len(posts)}
             for versions in batch:
                 for each in {each.id: each for version in versions for each in version.extra.media}.values():
-                    file_name = media_file(f"{each.id}-{each.secret}", "full", each.extension)
-                    await self._write_picture(picture_path(each), file_name)
+                    await self._write_attachment(each)
+
+    async def _write_attachment(self, picture: MediaAttachment) -> None:
+        name = media_file(f"{picture.id}-{picture.secret}", "full", picture.extension)
+        await self._write_picture(picture_path(picture), name)
 
     async def _write_picture(self, name: str, file_name: str) -> bool:
         """Write a picture. Return False if its file does not exist."""
@@ -275,8 +281,8 @@ class ArchiveWriter:
         await self._write_csv("account_notes.csv", [header, *((about[id], notes[id]) for id in about)])
         lists = (await at.lists.page(self._id, None, LISTS_PER_ACCOUNT)).lists
         members = await at.members.member_ids_of(each.id for each in lists)
-        titles = {each.title: list((await self._addresses(sorted(members[each.id]))).values()) for each in lists}
-        await self._write_csv("lists.csv", [(title, each) for title, on_list in titles.items() for each in on_list])
+        on_lists = [(each.title, list((await self._addresses(sorted(members[each.id]))).values())) for each in lists]
+        await self._write_csv("lists.csv", [(title, each) for title, on_list in on_lists for each in on_list])
         tags = await at.followed_hashtags.all(self._id)
         await self._write_csv("followed_tags.csv", [[tag] for tag in tags])
         filters = [each for each in await at.filters.all(self._id) if each.phrase]
@@ -290,12 +296,24 @@ class ArchiveWriter:
             for each in filters
         ]})  # fmt: skip
         drafts = await at.drafts.all(self._id)
-        await self._write_json("drafts.json", [draft_json(draft) for draft in drafts])
+        await self._write_drafts(drafts)
         return {
             "following": following.values(), "blocked": blocked, "muted": muted, "notes": about.values(),
-            "lists": titles.items(), "tags": tags, "filters": filters,
+            "lists": on_lists, "tags": tags, "filters": filters,
             "drafts": [each.value("text") for each in drafts],
         }  # fmt: skip
+
+    async def _write_drafts(self, drafts: Iterable[Draft]) -> None:
+        """Write the drafts with their pictures, but for pictures that posts contain."""
+        values: list[Json] = []
+        for draft in drafts:
+            rows = await self.sources.media.find_all_own(self._id, draft.media_ids)
+            pictures = [row.attachment for row in rows if row.state == "ready" and not row.post]
+            for each in pictures:
+                await self._write_attachment(each)
+            media = [{"file": picture_path(each), "description": each.alt} for each in pictures]
+            values.append({**draft_json(draft), "media": media})
+        await self._write_json("drafts.json", values)
 
     async def _addresses(self, account_ids: Sequence[AccountId]) -> dict[AccountId, str]:
         """Return the addresses of the accounts that exist, in the same order."""

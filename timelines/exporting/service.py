@@ -69,11 +69,16 @@ class ExportService:
         file: "File[bytes] | None" = None, title: str = "",
         content: ImportContent = "posts",
     ) -> Transfer:  # fmt: skip
-        """Store a transfer, its file if it has one, and its job. Raises TransferUnderWay, TransfersCapReached."""
+        """Store a transfer, its file if it has one, and its job. Raises TransferUnderWay, TransfersCapReached.
+
+        It replaces the last export, or an import of this content that has not begun, so that an account stores few
+        files.
+        """
         await self.media.require_shared_folder()
         now_ms = self.clock.now_ms()
         for old in await self.transfers.all(account_id):
-            if old.expires_ms <= now_ms or (kind == old.kind == "export" and not old.is_running(now_ms)):
+            is_replaced = (old.kind, old.content) == (kind, content) and old.is_replaceable(now_ms)
+            if is_replaced or old.expires_ms <= now_ms:
                 await self.delete(account_id, old)
         transfer = Transfer(
             self.ids.next_id(), kind, secrets.token_hex(16), "running", now_ms, now_ms + self.archive_keep_ms,

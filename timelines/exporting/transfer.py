@@ -72,6 +72,10 @@ class Transfer(msgspec.Struct, frozen=True, array_like=True):
         """Return whether the transfer is active and has not lost its job."""
         return self.is_active and self.changed_ms >= now_ms - STALLED_MS
 
+    def is_replaceable(self, now_ms: int) -> bool:
+        """Return whether it is an export, or an import that has not begun, at which no job works."""
+        return self.state in ("running", "ready", "failed") and not self.is_running(now_ms)
+
 
 encode_transfer = msgspec.msgpack.Encoder().encode
 decode_transfer = msgspec.msgpack.Decoder(Transfer).decode

@@ -15,11 +15,12 @@ from django.core.files.base import File
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
+from accounts.domain import DELETED
 from accounts.mail.service import MailService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller
 from socialsite.tasks import run_together
-from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
+from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound, TransferUnderWay
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
 from timelines.exporting.transfer import ImportContent, Transfer, TransferState, decode_job
@@ -99,11 +100,11 @@ class ImportService:
             )
 
     async def confirm(self, account_id: AccountId, transfer_id: int) -> Transfer:
-        """Start the import whose preview was shown. Raises TransferNotFound."""
+        """Start the import whose preview was shown. Raises TransferNotFound, TransferUnderWay."""
         return await self._change(account_id, transfer_id, "ready", "importing")
 
     async def undo(self, account_id: AccountId, transfer_id: int) -> Transfer:
-        """Start to delete the posts, or to undo the rows, of an import. Raises TransferNotFound."""
+        """Start to delete the posts, or to undo the rows, of an import. Raises TransferNotFound, TransferUnderWay."""
         return await self._change(account_id, transfer_id, "done", "undoing")
 
     async def discard(self, account_id: AccountId, transfer_id: int) -> None:
@@ -111,8 +112,7 @@ class ImportService:
         transfer = await self.transfers.find(account_id, transfer_id)
         if transfer is None:  # a second click
             return
-        is_unused = transfer.state in ("running", "ready", "failed") and not transfer.is_running(self.clock.now_ms())
-        if transfer.kind != "import" or not is_unused:
+        if transfer.kind != "import" or not transfer.is_replaceable(self.clock.now_ms()):
             raise TransferNotFound
         if await self.transfers.replace(account_id, transfer, None):  # else it was changed meanwhile in another tab
             await self.exports.delete(account_id, transfer)
@@ -128,8 +128,12 @@ class ImportService:
         expires_ms = now_ms + self.archive_keep_ms
         changed = structs.replace(transfer, state=state, done=0, offset=0, changed_ms=now_ms, expires_ms=expires_ms)
         may_start = transfer.state == former or (transfer.state == state and not transfer.is_running(now_ms))
-        if may_start and await self.transfers.replace(account_id, transfer, changed):
-            await self.exports.add_job(account_id, changed)
+        if may_start:
+            others = [each for each in await self.exports.all(account_id, "import") if each.id != transfer_id]
+            if any(each.is_running(now_ms) for each in others):
+                raise TransferUnderWay
+            if await self.transfers.replace(account_id, transfer, changed):
+                await self.exports.add_job(account_id, changed)
         return await self.exports.find(account_id, transfer_id, "import")
 
     # Jobs
@@ -146,6 +150,8 @@ class ImportService:
             transfer = await self.transfers.find(job.account_id, job.transfer_id)
         if transfer is not None:
             await self._notify(job.account_id, transfer)
+        elif (account := await self.accounts.find(job.account_id)) is not None and account.state == DELETED:
+            await self.accounts.delete(account_id=job.account_id)  # also what this job wrote since the deletion
         return ()
 
     async def _notify(self, account_id: AccountId, transfer: Transfer) -> None:
@@ -191,7 +197,7 @@ class ImportService:
             if is_over or changed_ms - current.changed_ms >= PROGRESS_INTERVAL_MS:
                 done = number if number < REACTIONS_OFFSET else current.done
                 current = structs.replace(current, done=done, offset=number, changed_ms=changed_ms, **tally.stored())
-                await self.transfers.save(account_id, current)
+                is_over |= not await self.transfers.save(account_id, current)  # deleted with its account
             if is_over:
                 raise SliceEnded(number)
 

@@ -86,6 +86,7 @@ async def test_an_archive_contains_relations_lists_and_private_things(services: 
     await alice.blocks(dora)
     await services.blocks_and_mutes.set_note(account_id=alice.id, other_id=bob.id, note="=met in Rome")
     await alice.makes_list(bob, title="=Friends")
+    await alice.makes_list(carol, title="=Friends")
     await services.filters.add(account_id=alice.id, phrase="snow")
     await services.drafts.save(alice.id, Draft(0, (("text", "not finished"),)))
     now_ms, theirs = services.clock.now_ms(), await bob.publishes("liked")
@@ -100,7 +101,7 @@ async def test_an_archive_contains_relations_lists_and_private_things(services: 
     assert rows(archive, "muted_accounts.csv")[1:] == [["carol@site.example", "true"]]
     assert rows(archive, "account_notes.csv")[1:] == [["bob@site.example", "=met in Rome"]]
     assert rows(archive, "blocked_accounts.csv") == [["dora@site.example"]]
-    assert rows(archive, "lists.csv") == [["=Friends", "bob@site.example"]]
+    assert sorted(rows(archive, "lists.csv")) == [["=Friends", "bob@site.example"], ["=Friends", "carol@site.example"]]
     url = f"{BASE_URL}/@bob/{theirs.id}/"
     assert read_json(archive, "likes.json")["orderedItems"] == [url]
     assert read_json(archive, "bookmarks.json")["orderedItems"] == [url]
@@ -110,6 +111,20 @@ async def test_an_archive_contains_relations_lists_and_private_things(services: 
     actor = read_json(archive, "actor.json")
     assert (actor["preferredUsername"], actor["discoverable"]) == ("alice", True)
     assert url in read_text(archive, "index.html")
+
+
+async def test_an_archive_contains_the_pictures_of_drafts(services: Services, world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    own, other = await upload(services, alice), await upload(services, bob)
+    await services.media.describe(owner_id=alice.id, media_id=own.id, alt="Tea")
+    fields = (("text", ""), ("media_ids", str(own.id)), ("media_ids", str(other.id)))
+    await services.drafts.save(alice.id, Draft(0, fields))
+    archive = await export_account(services, alice.id)
+    ((media,),) = [draft["media"] for draft in read_json(archive, "drafts.json")]
+    assert media["description"] == "Tea"
+    with zipfile.ZipFile(BytesIO(archive)) as opened, default_storage.open(media_file(own.name, "full", "jpg")) as file:
+        assert opened.read(media["file"]) == file.read()
+        assert not any(str(other.id) in name for name in opened.namelist())
 
 
 async def test_the_pages_of_an_archive_escape_all_texts(services: Services, world: World) -> None:

@@ -1,4 +1,4 @@
-"""Imports and scheduled posts evade no rule: limits of new accounts, blocked words and hosts, suspensions."""
+"""Imports and scheduled posts evade no rule: limits of accounts, blocked words and hosts, suspensions, deletions."""
 
 from collections.abc import Sequence
 
@@ -14,8 +14,11 @@ from tests.support.pictures import picture
 from tests.support.transferring import import_file, perform_transfers, start_import
 from tests.support.world import World
 from timelines.drafts.draft import Draft
-from timelines.errors import PostInvalid
+from timelines.errors import PostInvalid, TransferNotFound, TransferUnderWay
+from timelines.importing.repository import ImportedPosts
 from timelines.media.media import MediaChange
+from timelines.media.storage import MediaFiles
+from timelines.posts.post import Post
 
 HOUR_MS = 3_600_000
 
@@ -93,3 +96,46 @@ async def test_an_edit_of_a_description_alone_is_checked(services: Services, wor
             )  # fmt: skip
         assert list(refusal.value.fields) == ["media_ids"]
     assert "casino" not in (await services.edits.find_own(alice.id, post.id)).searchable_text.lower()
+
+
+async def test_an_import_that_races_with_the_deletion_of_its_account_leaves_nothing(
+    services: Services, world: World
+) -> None:
+    class DeletesMeanwhile(ImportedPosts):
+        rounds = 0
+
+        async def place(self, posts: Sequence[Post]) -> None:
+            self.rounds += 1
+            if self.rounds == 2:
+                await services.accounts.delete(account_id=alice.id)
+                await world.deliver_all()
+            await super().place(posts)
+
+    alice = await world.person("alice")
+    notes = [note(number, published=f"2020-01-01T00:{number // 60:02}:{number % 60:02}Z") for number in range(1, 351)]
+    preview = await start_import(services, alice.id, mastodon(*notes))
+    await services.imports.confirm(alice.id, preview.id)
+    services.imports.posts_import.posts = DeletesMeanwhile(services.store, profile_cap=1_000)
+    await perform_transfers(services)
+    await world.deliver_all()
+    assert await services.repositories.author_feeds.read(alice.id, 0, 1_000, upward=True) == []
+    assert await services.repositories.transfers.all(alice.id) == []
+    assert await MediaFiles().list_names() == []
+
+
+async def test_an_account_stores_one_file_of_each_content_that_waits_for_a_confirmation(
+    services: Services, world: World
+) -> None:
+    alice = await world.person("alice")
+    done = await import_file(services, alice.id, mastodon(note(1)))
+    former = await start_import(services, alice.id, mastodon(note(2)))
+    blocked = await start_import(services, alice.id, b"bob\n", "blocked")
+    newest = await start_import(services, alice.id, mastodon(note(3)))
+    assert [each.id for each in await services.exports.all(alice.id, "import")] == [newest.id, blocked.id, done.id]
+    with pytest.raises(TransferNotFound):
+        await services.imports.confirm(alice.id, former.id)
+    assert len(await MediaFiles().list_names()) == 2
+    await services.imports.confirm(alice.id, newest.id)
+    for change in (services.imports.undo(alice.id, done.id), services.imports.confirm(alice.id, blocked.id)):
+        with pytest.raises(TransferUnderWay):
+            await change
