@@ -16,6 +16,7 @@ from django.core.files.base import ContentFile
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
+from socialsite.limits import Caller
 from socialsite.tasks import run_all_to_end
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
@@ -39,6 +40,7 @@ from timelines.media.processing import EncodePicture, MediaProcessing, encode_jo
 from timelines.media.service import MediaService
 from timelines.posts.post import NO_DETAILS, MediaAttachment, Post
 from timelines.posts.repository import PostRepository
+from timelines.publishing.hashtag_limit import NewHashtagLimit
 from timelines.search.indexing import SearchIndexer
 
 ROWS_PER_SEGMENT = 25_000
@@ -68,6 +70,7 @@ def compute_shift(file: PostSource, now_ms: int) -> int:
 class PostsOptions:
     """`owner_id` gets all posts, also if the file names another author. Then they do not enter the public timeline.
 
+    New hashtags count for the limits of the `caller`, if there is one.
     With the `base_url` of this site, posts of this site that the owner has are not imported again.
     """
 
@@ -75,6 +78,7 @@ class PostsOptions:
     assign_to_graph: bool = False
     dry_run: bool = False
     owner_id: AccountId | None = None
+    caller: Caller | None = None
     base_url: str = ""
     record: RecordImported | None = None
 
@@ -100,6 +104,7 @@ class PostsImport:
     stored_posts: PostRepository
     media: MediaService
     media_processing: MediaProcessing
+    new_hashtags: NewHashtagLimit
     rows_per_segment: int = ROWS_PER_SEGMENT
 
     async def run(
@@ -174,7 +179,10 @@ class PostsImport:
         owners |= await self.accounts.import_accounts(handles=handles, now_ms=now_ms)
         posts = {row.source_id: self._make_post(row, sources, owners, tally) for row in due}
         posts = await self._with_pictures(due, posts, file, tally)
-        await self._publish(await self._with_threads(list(posts.values())), tally, options)
+        complete = await self._with_threads(list(posts.values()))
+        if options.caller is not None:
+            complete = await self.new_hashtags.limit_imported(complete, options.caller)
+        await self._publish(complete, tally, options)
         await self.posts.finish((source_id, post.id) for source_id, post in posts.items())
 
     async def _with_pictures(

@@ -18,7 +18,8 @@ from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from accounts.mail.service import MailService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
-from socialsite.limits import ActionLimits, Caller
+from socialsite.limits import ActionLimits, Caller, find_newcomer_end_ms
+from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound, TransferUnderWay
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
@@ -77,6 +78,7 @@ class ImportService:
     notifications: NotificationService
     files: MediaFiles
     limits: ActionLimits
+    site: SiteService
     clock: TimeSource
     post_max_length: int
     archive_keep_ms: int
@@ -228,6 +230,10 @@ class ImportService:
                 refuses=lambda text: bool(find_reason(text)) or (holds_links and has_links(text)),
             ),
             dry_run=is_dry, owner_id=account_id, base_url=transfer.base_url, record=record,
+            caller=Caller(
+                account_id, f"worker {account_id}",
+                newcomer_until_ms=find_newcomer_end_ms(account.created_ms, self.site.settings.newcomer_days, now_ms),
+            ),
         )  # fmt: skip
         if transfer.offset < REACTIONS_OFFSET:
             await self.posts_import.run(archive, options, tally, now_ms, offset=transfer.offset, progress=progress)

@@ -4,6 +4,7 @@ The memory of a hashtag is never freed while its post exists, so a limit per min
 the daily number is not indexed.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,12 +48,16 @@ class NewHashtagLimit:
     """Hashtags that had a timeline when this process used them. They are not new again."""
 
     async def take(self, text: str, audience: int | None, caller: Caller | None) -> TakenHashtags:
-        """Count the hashtags of the text that may be new against the author's daily number.
+        """Count the hashtags of the text that may be new, as `take_tags` does."""
+        tags = find_hashtags(text) if caller is not None and audience in (None, PUBLIC) else []
+        return await self.take_tags(tags, caller)
+
+    async def take_tags(self, tags: Iterable[str], caller: Caller | None) -> TakenHashtags:
+        """Count the hashtags that may be new against the author's daily number.
 
         Sizes and counts take one round trip, so hashtags that this process does not know are counted before it is clear
         which of them are new. The caller refunds the others. If the caller has no limits, no hashtag counts.
         """
-        tags = find_hashtags(text) if caller is not None and audience in (None, PUBLIC) else []
         unknown = [tag for tag in tags if tag not in self._known_hashtags]
         if not unknown:
             return TakenHashtags([], 0)
@@ -73,3 +78,13 @@ class NewHashtagLimit:
         taken = await self.take(post.text, post.audience, caller)
         await self.refund(caller, taken.unused)
         return taken.exclude_from(post)
+
+    async def limit_imported(self, posts: Sequence[Post], caller: Caller) -> list[Post]:
+        """Count the new hashtags of imported posts together."""
+        taken = await self.take_tags(dict.fromkeys(tag for post in posts for tag in post.indexed_hashtags), caller)
+        await self.refund(caller, taken.unused)
+        excess = frozenset(taken.new[taken.counted :])
+        return [
+            TakenHashtags([tag for tag in post.indexed_hashtags if tag in excess], 0).exclude_from(post)
+            for post in posts
+        ]

@@ -41,6 +41,17 @@ async def test_a_new_account_imports_fifty_follows_a_day_and_repeats_are_free(se
     assert (await import_file(services, other.id, csv_file(handles), "following")).counts["accounts"] == 55
 
 
+async def test_an_import_has_the_daily_limit_of_new_hashtags(services: Services, world: World) -> None:
+    services.new_hashtags.new_hashtags_per_day = 3
+    alice, bob = await world.people("alice", "bob")
+    await bob.publishes("#known")
+    notes = [note(number, f"<p>#known #mine #new{number}</p>") for number in range(1, 6)]
+    done = await import_file(services, alice.id, mastodon(*notes))
+    assert done.counts["posts"] == 5
+    sizes = await services.repositories.hashtag_timelines.sizes(["known", "mine", *(f"new{n}" for n in range(1, 6))])
+    assert list(sizes.values()) == [6, 5, 1, 1, 0, 0, 0]
+
+
 async def test_an_import_refuses_blocked_words_and_hosts_in_every_text(services: Services, world: World) -> None:
     await services.site.change(blocked_words=("casino",), blocked_hosts=("bad.example.com",))
     alice = await world.person("alice")

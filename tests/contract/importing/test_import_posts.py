@@ -139,6 +139,7 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
         indexing=services.search_indexer,
         media=services.media,
         media_processing=services.media_processing,
+        new_hashtags=services.new_hashtags,
         rows_per_segment=20,
     )
 
