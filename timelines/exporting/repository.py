@@ -26,7 +26,7 @@ ENTRY, ID_BYTES = Struct("16s7s"), 7  # digest of a source, id of its post
 ImportedPost = tuple[str, PostId]
 """The digest of a source (32 hex digits), and the id of its post; or LIKE or BOOKMARK, and the id of a marked post.
 
-An import of a list of accounts records the id of a list or 0, and the id of an account.
+An import of a list of accounts records the id of a list or 0, and the id of an account, or 0 if it created the list.
 """
 RecordImported = Callable[[list[ImportedPost]], Awaitable[None]]
 """Stores what an import is about to write, so that it can be undone."""

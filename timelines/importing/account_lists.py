@@ -13,7 +13,7 @@ from socialsite.errors import ApiError, NewcomerLimited, Unavailable
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller, newcomer_caller
 from socialsite.site.service import SiteService
-from timelines.errors import ListNotFound, ListTitleInvalid
+from timelines.errors import ListNotFound
 from timelines.exporting.repository import RecordImported
 from timelines.exporting.transfer import ImportContent, Transfer
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -22,8 +22,8 @@ from timelines.ids import ListId
 from timelines.importing.account_archive import ArchiveUnreadable
 from timelines.importing.lines import Tally
 from timelines.importing.posts import StoreProgress
-from timelines.lists.account_list import AccountList
 from timelines.lists.service import ListService
+from timelines.lists.validation import validate_title
 
 CSV_ROWS_CAP = 20_000
 HEADERS = ("account address", "list name")
@@ -114,13 +114,14 @@ class AccountListsImport:
         caller: Caller | None, record: RecordImported,
     ) -> None:  # fmt: skip
         if content == "lists":
-            list_id = (await self._find_list(account_id, row.title, now_ms)).id
+            list_id = await self._find_list(account_id, row.title, now_ms, record)
             if not await self.lists.memberships.has(list_id, other_id):
                 await record([(f"{list_id:032x}", PostId(other_id))])
             await self.lists.add_member(owner_id=account_id, list_id=list_id, account_id=other_id, now_ms=now_ms)
             return
         relation = await self.blocks_and_mutes.relationship(account_id, other_id, now_ms)
-        if not {"following": relation.follows, "muted": relation.mutes, "blocked": relation.blocks}[content]:
+        follows = relation.follows or relation.requested
+        if not {"following": follows, "muted": relation.mutes, "blocked": relation.blocks}[content]:
             if content == "following":
                 await self.limits.enforce_newcomer_follow(caller)
             await record([(f"{0:032x}", PostId(other_id))])
@@ -133,11 +134,15 @@ class AccountListsImport:
         await apply(account_id=account_id, other_id=other_id, now_ms=now_ms)
 
     async def remove(self, account_id: AccountId, content: ImportContent, list_id: ListId, other_id: AccountId) -> None:
-        """Undo a row. A list that is empty afterwards is deleted. Follows that a block removed do not come back."""
+        """Undo a row, or with the id 0 the creation of a list, unless it has members that the import did not add.
+
+        Follows that a block removed do not come back.
+        """
         if content == "lists":
             with suppress(ListNotFound):
-                await self.lists.remove_member(owner_id=account_id, list_id=list_id, account_id=other_id)
-                if not await self.lists.memberships.count(list_id):
+                if other_id:
+                    await self.lists.remove_member(owner_id=account_id, list_id=list_id, account_id=other_id)
+                elif not await self.lists.memberships.count(list_id):
                     await self.lists.delete(owner_id=account_id, list_id=list_id)
             return
         if content == "following":
@@ -146,11 +151,12 @@ class AccountListsImport:
         undo = {"following": at.show_boosts, "muted": at.unmute, "blocked": at.unblock}[content]
         await undo(account_id=account_id, other_id=other_id)
 
-    async def _find_list(self, account_id: AccountId, title: str, now_ms: int) -> AccountList:
+    async def _find_list(self, account_id: AccountId, raw_title: str, now_ms: int, record: RecordImported) -> ListId:
         """Return the list with this title, or create it. Raises ListTitleInvalid, ListsCapReached."""
-        if not title:
-            raise ListTitleInvalid
-        same_lists = [
-            each for each in await self.lists.all_lists(account_id) if each.title == title and not each.operation
-        ]
-        return same_lists[0] if same_lists else await self.lists.create(owner_id=account_id, title=title, now_ms=now_ms)
+        title = validate_title(raw_title)
+        for each in await self.lists.all_lists(account_id):
+            if each.title == title and not each.operation:
+                return each.id
+        created = await self.lists.create(owner_id=account_id, title=title, now_ms=now_ms)
+        await record([(f"{created.id:032x}", PostId(0))])
+        return created.id

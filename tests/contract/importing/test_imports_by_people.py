@@ -380,10 +380,10 @@ async def test_an_import_of_accounts_is_undone_but_for_what_existed_before(servi
     alice, bob, carol, dora, erik = await world.people("alice", "bob", "carol", "dora", "erik")
     await carol.locks()
     await alice.follows(bob)
-    friends = await alice.makes_list(bob, title="Friends")
+    friends, empty = await alice.makes_list(bob, title="Friends"), await alice.makes_list(title="Café")
     files = {
         "following": b"bob\ncarol\ndora,false\n", "muted": b"dora\n", "blocked": b"erik\n",
-        "lists": b"Friends,bob\nFriends,dora\nNew,dora\n",
+        "lists": "Friends,bob\nFriends,dora\nNew,dora\nNew,bob\nCafe\u0301,dora\n".encode(),
     }  # fmt: skip
     for content, rows in files.items():
         done = await import_file(services, alice.id, rows, content)
@@ -395,8 +395,11 @@ async def test_an_import_of_accounts_is_undone_but_for_what_existed_before(servi
         assert (
             await services.blocks_and_mutes.relationship(alice.id, other.id, services.clock.now_ms()) == Relationship()
         )
-    assert [each.id for each in await services.lists.all_lists(alice.id)] == [friends.id]
+    assert {each.id for each in await services.lists.all_lists(alice.id)} == {friends.id, empty.id}
     assert await services.repositories.members.member_ids(friends.id) == [bob.id]
+    await alice.follows(carol)
+    await undo_import(services, alice.id, await import_file(services, alice.id, b"carol\n", "following"))
+    assert await services.repositories.follow_requests.is_asking(alice.id, carol.id)
 
 
 async def test_the_csv_files_of_an_export_are_imported(services: Services, world: World) -> None:
