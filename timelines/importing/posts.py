@@ -22,7 +22,7 @@ from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
 from timelines.exporting.repository import RecordImported
 from timelines.fanout.affected_timelines import AffectedTimelines
-from timelines.importing.account_archive import AccountArchive
+from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.bluesky import BlueskyArchive
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source, digest_of
@@ -219,11 +219,13 @@ class PostsImport:
         wanted = {each.file: each for version in row.versions for each in version.pictures[:MEDIA_PER_POST]}
         attachments: dict[str, MediaAttachment] = {}
         for name, picture in wanted.items():
-            content = await asyncio.to_thread(archive.read_picture, name)
             try:
+                content = await asyncio.to_thread(archive.read_picture, name)
                 attachments[name] = (await self._upload(post.author_id, picture, content)).attachment
             except LineRefused as refused:
                 tally.refuse(row.number, f"picture_{refused.reason}")
+            except ArchiveUnreadable:
+                tally.refuse(row.number, "picture_unreadable")
         tally.counts["pictures"] += len(attachments)
         return attachments
 

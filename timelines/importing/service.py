@@ -183,7 +183,8 @@ class ImportService:
             if ended.number % REACTIONS_OFFSET < IMPORT_ROWS_CAP:
                 return False
         except (ArchiveUnreadable, FileNotFoundError) as error:
-            await self._finish(account_id, transfer, tally, "failed", getattr(error, "code", "unreadable"))
+            state: TransferState = "failed" if transfer.state == "running" else "done"  # what it imported can be undone
+            await self._finish(account_id, transfer, tally, state, getattr(error, "code", "unreadable"))
             return True
         await self._finish(account_id, transfer, tally, "ready" if transfer.state == "running" else "done")
         return True

@@ -11,10 +11,18 @@ from pathlib import Path
 import pytest
 
 from socialsite.container import Services
-from tests.contract.importing.test_import_archives import note, write_x
-from tests.contract.importing.test_imports_by_people import mastodon
+from tests.contract.importing.test_import_archives import attachment, note, write_x
+from tests.contract.importing.test_imports_by_people import mastodon, pictures
 from tests.support.pictures import picture
-from tests.support.transferring import BASE_URL, export_account, import_file, read_json, start_import
+from tests.support.transferring import (
+    BASE_URL,
+    export_account,
+    import_file,
+    perform_transfers,
+    read_json,
+    start_import,
+    undo_import,
+)
 from tests.support.world import World
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.lines import Tally
@@ -134,6 +142,32 @@ async def test_a_poll_ends_at_a_time_that_pages_can_show(services: Services, wor
     assert dict((await import_file(services, alice.id, mastodon(*polls))).refused) == {"date": 1}
     items = read_json(await export_account(services, alice.id), "outbox.json")["orderedItems"]
     assert [item["object"]["endTime"][:4] for item in items] == ["1970", "9999"]
+
+
+async def test_a_damaged_picture_is_refused_and_its_post_is_imported(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    notes = [note(number, attachment=[attachment(f"{number}.jpg")]) for number in (1, 2)]
+    file = mastodon(*notes, files={"1.jpg": picture(), "2.jpg": picture()})
+    damaged = bytearray(file)
+    damaged[file.index(b"\xff\xd8") + 50] ^= 1
+    done = await import_file(services, alice.id, bytes(damaged))
+    assert (done.state, done.counts["posts"], len(await pictures())) == ("done", 2, 2)
+    assert done.refused == {"picture_unreadable": 1}
+
+
+async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    preview = await start_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
+    services.imports.slice_s = 0
+    await services.imports.confirm(alice.id, preview.id)
+    (job,) = await services.archive_queue.fetch("abad1dea", 1, 1)
+    await services.archive_queue.finish(job, await services.imports.handle(job.payload))
+    await MediaFiles().delete([preview.file_name(alice.id)])
+    await perform_transfers(services)
+    done = await services.exports.find(alice.id, preview.id, "import")
+    assert (done.state, done.error, done.counts["posts"]) == ("done", "unreadable", 100)
+    assert (await undo_import(services, alice.id, done)).state == "undone"
+    assert await alice.profile_ids() == []
 
 
 async def test_a_file_of_endless_refused_rows_fails(
