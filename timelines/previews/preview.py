@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from django.conf import settings
+from django.utils.http import is_same_domain
 
 from socialsite.characters import readable_url
 from timelines.posts.post import MediaAttachment, Post
@@ -63,13 +64,13 @@ class _MetaParser(HTMLParser):
 @lru_cache(maxsize=20_000)
 def find_link(text: str) -> str | None:
     """Return the first link with http or https that leads to another site, or None."""
-    own_hosts = {urlsplit(settings.SITE_URL).hostname, *settings.ALLOWED_HOSTS}
+    own_hosts = [urlsplit(settings.SITE_URL).hostname or "", *settings.ALLOWED_HOSTS]
     for url in find_urls(text):
         try:
-            host = urlsplit(url).hostname
+            host = urlsplit(url).hostname or ""
         except ValueError:
             continue
-        if host not in own_hosts:
+        if not any(is_same_domain(host, own) for own in own_hosts):
             return url
     return None
 

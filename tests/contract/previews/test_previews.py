@@ -319,6 +319,9 @@ def test_the_first_link_to_another_site_is_chosen(settings: object) -> None:
     settings.SITE_URL, settings.ALLOWED_HOSTS = "https://own.com", ["own.com"]  # type: ignore[attr-defined]
     find_link.cache_clear()
     assert find_link("see https://own.com/@a/1/ or https://a.com/x. https://b.com/") == "https://a.com/x"
+    settings.ALLOWED_HOSTS = [".own.com", "*"]  # type: ignore[attr-defined]
+    find_link.cache_clear()
+    assert find_link("https://www.own.com/ https://WWW.own.com/ http://own.com/ https://a.com/") == "https://a.com/"
     assert find_link("mailto:a@b.com, ftp://a.com/ and @a@b.com #c") is None
     find_link.cache_clear()
 
