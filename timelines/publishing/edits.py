@@ -122,7 +122,7 @@ class EditService:
             if post is None or post.boost_of is not None:
                 raise PostNotFound
             try:
-                if post.extra.is_folded != is_folded:
+                if post.extra.is_folded != is_folded or (is_folded and post.extra.spoiler_text != warning):
                     details = structs.replace(post.extra, is_folded=is_folded, spoiler_text=warning)
                     version = post.extra.version
                     await self._store(
@@ -202,8 +202,7 @@ def keep_fold(old: PostDetails, new: PostDetails | None) -> PostDetails | None:
     """Return the details of an edit by the author, with the content warning that staff put on the post."""
     if not old.is_folded:
         return new
-    new = new or PostDetails()
-    return structs.replace(new, is_folded=True, spoiler_text=new.spoiler_text or old.spoiler_text)
+    return structs.replace(new or PostDetails(), is_folded=True, spoiler_text=old.spoiler_text)
 
 
 def next_version(post: Post, text: str, details: PostDetails | None, now_ms: int) -> Post | None:

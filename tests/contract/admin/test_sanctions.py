@@ -76,8 +76,9 @@ async def test_a_folded_post_keeps_its_warning_when_its_author_edits_it_until_th
 ) -> None:
     post = await bob.publishes("a spider")
     made = await sanctions.apply(sam, bob.id, "fold_posts", "Folded.", post_ids=[post.id], warning="Spiders")
-    edited = await bob.edits(post, "a big spider")
-    assert (edited.text, edited.extra.spoiler_text, edited.extra.is_folded) == ("a big spider", "Spiders", True)
+    for own_warning in ("", "Staff likes this"):
+        edited = await bob.edits(post, "a big spider", details=PostDetails(spoiler_text=own_warning))
+        assert (edited.text, edited.extra.spoiler_text, edited.extra.is_folded) == ("a big spider", "Spiders", True)
     await sanctions.undo(sam, bob.id, made.id)
     unfolded = await services.repositories.posts.find(post.id)
     assert unfolded is not None
@@ -317,19 +318,21 @@ async def test_racing_decisions_leave_the_account_as_the_rows_say(
     assert (account.is_active, account.limited) == (True, False)
 
 
-async def test_a_post_that_is_folded_twice_stays_folded_until_both_are_undone(
-    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+async def test_a_post_that_is_folded_twice_has_the_newest_warning_in_force_until_both_are_undone(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person, order: tuple[int, int]
 ) -> None:
     post = await bob.publishes("a rude post", details=PostDetails("food"))
-    first, second = [
+    made = [
         await sanctions.apply(sam, bob.id, "fold_posts", "Folded.", post_ids=[post.id], warning=warning)
         for warning in ("first", "second")
     ]
-    for made, is_folded in ((first, True), (second, False)):
-        await sanctions.undo(sam, bob.id, made.id)
+    extra = (await services.edits.find_own(bob.id, post.id)).extra
+    assert extra.spoiler_text == "second"
+    for number, warning in zip(order, (made[order[1]].warning, "food"), strict=True):
+        await sanctions.undo(sam, bob.id, made[number].id)
         extra = (await services.edits.find_own(bob.id, post.id)).extra
-        assert extra.is_folded == is_folded
-    assert extra.spoiler_text == "food"
+        assert (extra.is_folded, extra.spoiler_text) == (warning != "food", warning)
 
 
 async def test_an_owner_who_takes_a_deletion_back_ends_no_suspension(
