@@ -63,6 +63,7 @@ from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.follow_requests import FollowRequestService
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
+from timelines.hashtags.public_hashtags import PublicHashtags
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trends import TrendService
 from timelines.importing.account_lists import AccountListsImport
@@ -279,6 +280,7 @@ class Services:
     markers = _Built(MarkerService)
     pins = _Built(PinService)
     followed_hashtags = _Built(FollowedHashtagService)
+    public_hashtags = _Built(PublicHashtags)
     trends = _Built(TrendService)
 
     # Search

@@ -12,6 +12,7 @@ from socialsite.site.service import SiteService
 from socialsite.store import StoreError
 from socialsite.web.cache import get_or_compute
 from timelines.author_feeds.repository import PublicTimelineRepository
+from timelines.hashtags.public_hashtags import PublicHashtags
 from timelines.hashtags.trends_repository import Trends
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
@@ -40,6 +41,7 @@ class TrendService:
     accounts: AccountService
     clock: TimeSource
     public: PublicTimelineRepository
+    public_hashtags: PublicHashtags
     posts: PostRepository
     site: SiteService
     _newest_tags: tuple[Trend, ...] = ()
@@ -83,7 +85,7 @@ class TrendService:
         return self.cached
 
     async def candidates(self) -> tuple[Trend, ...]:
-        """Return the most used hashtags, at most CACHE_MS old, also those that staff holds back.
+        """Return the most used hashtags of posts that everybody sees, at most CACHE_MS old, also those held back.
 
         If the store of the trends is unavailable, returns the cached hashtags or none.
         """
@@ -91,8 +93,10 @@ class TrendService:
         if now_ms >= self._cache[0]:
             self._cache = now_ms + CACHE_MS, self._cache[1]  # one request reads while the others use the old value
             try:
-                trends = await self.trends.top(now_ms, MAX_CANDIDATES)
-                self._cache = self._cache[0], tuple(Trend(*each) for each in trends)
+                counts = dict(await self.trends.top(now_ms, MAX_CANDIDATES))
+                shown = await self.public_hashtags.among(list(counts), MAX_CANDIDATES)
+                trends = tuple(Trend(tag, counts[tag]) for tag in shown)
+                self._cache = self._cache[0], trends
                 tags = [] if trends else await get_or_compute("newest-tags", list[str], NEWEST_TTL_S, self._newest)
                 self._newest_tags = tuple(Trend(tag, 0) for tag in tags)
             except StoreError as error:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
@@ -11,21 +10,16 @@ from socialsite.limits import ActionLimits, Caller
 from socialsite.store import Store
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.graph.repository import Follows
-from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.posts.repository import PostRepository
+from timelines.hashtags.public_hashtags import PublicHashtags
 from timelines.search.names import NameIndex
 from timelines.text.accents import fold_accents
 from timelines.text.token_scanner import remove_own_host
 from timelines.text.tokenizer import NAME_LENGTH_CAP, join_tokens, tokenize
-from timelines.visibility.rights import ViewContext, ViewerRelations, may_see
+from timelines.visibility.rights import ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
 CANDIDATES_PER_PARTITION = 20
 """The number of matches that are read from each partition. The results are chosen from them."""
-FIRST_DEPTH, SECOND_DEPTH = 3, 30
-"""The number of newest posts of a hashtag that are searched for a public post.
-
-The second number is used only if the first search finds too few hashtags."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -33,7 +27,7 @@ class AutocompleteService:
     store: Store
     names: NameIndex
     hashtag_timelines: HashtagTimelines
-    posts: PostRepository
+    public_hashtags: PublicHashtags
     authors: AccountService
     follows: Follows
     clock: TimeSource
@@ -83,27 +77,7 @@ class AutocompleteService:
         sizes = await self.hashtag_timelines.sizes(tags)
         used = [tag for tag in tags if sizes[tag]]
         ranked = sorted(used, key=lambda tag: (tag != prefix, fold_accents(tag) != bare, -sizes[tag], tag))
-        public_tags = await self._find_public_hashtags(ranked[:limit], FIRST_DEPTH)
-        if len(public_tags) < limit and (
-            rest := [tag for tag in ranked[:CANDIDATES_PER_PARTITION] if tag not in public_tags]
-        ):
-            public_tags |= await self._find_public_hashtags(rest, SECOND_DEPTH)
-        return [tag for tag in ranked if tag in public_tags][:limit]
-
-    async def _find_public_hashtags(self, tags: Sequence[str], depth: int) -> set[str]:
-        """Return the hashtags that have a public post among their newest `depth` posts. Takes three round trips."""
-        if not tags:
-            return set()
-        ids = await self.hashtag_timelines.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)
-        posts = await self.posts.find_shown(list(dict.fromkeys(chain.from_iterable(ids))))
-        (authors,) = await self.store.read(self.authors.read_authors({post.author_id for post in posts.values()}))
-        seen = {
-            id
-            for id, post in posts.items()
-            if post.author_id in authors
-            and may_see(post, authors[post.author_id], viewer=None, follows=False, context=ViewContext.HASHTAG)
-        }
-        return {tag for tag, newest in zip(tags, ids, strict=True) if not seen.isdisjoint(newest)}
+        return await self.public_hashtags.among(ranked[: max(limit, CANDIDATES_PER_PARTITION)], limit)
 
     async def _load_accounts(
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]

@@ -68,3 +68,25 @@ async def test_only_public_posts_make_trends(world: World, services: Services) -
     await people[1].publishes("#other")
     await world.deliver_all()
     assert await services.trends.top() == (Trend("public", 3),)  # cached for a moment
+
+
+async def test_hashtags_of_hidden_accounts_and_deleted_posts_are_no_trends(world: World, services: Services) -> None:
+    """They were counted before staff suspended or limited the accounts. A suspension that is undone shows them again."""
+    people = await world.people("alice", "bob", "carol", "dave")
+    for person in people[:2]:
+        await person.publishes("buy #pills")
+    limited, deleted = [await person.publishes("buy #things") for person in people[2:]]
+    await world.deliver_all()
+
+    async def trends() -> list[str]:
+        services.trends._cache = (0, services.trends._cache[1])
+        return sorted(trend.tag for trend in await services.trends.top())
+
+    assert await trends() == ["pills", "things"]
+    await people[3].deletes(deleted)
+    await services.accounts.restrict(limited.author_id, "limit", 1)
+    for person in people[:2]:
+        await services.accounts.suspend(account_id=person.id)
+    assert await trends() == []
+    await services.accounts.reinstate(account_id=people[0].id)
+    assert await trends() == ["pills"]
