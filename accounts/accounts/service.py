@@ -294,6 +294,7 @@ class AccountService(AccountLookup):
         changed = await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": "0"})
         if not changed:  # its owner has requested the deletion, and cannot take a suspension back
             await self.accounts.edit(account_id, {"delete_ms": "0"})
+        await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
         await self.on_names_changed([account_id])
         log.info("suspended", account=account_id)
@@ -333,6 +334,7 @@ class AccountService(AccountLookup):
         delete_ms = self.clock.now_ms() + self.deletion_grace_ms
         await self.accounts.schedule_deletion(account_id, delete_ms)
         await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": str(delete_ms)})
+        await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
         await self.on_names_changed([account_id])
         log.info("deletion_requested", account=account_id)
@@ -404,6 +406,7 @@ class AccountService(AccountLookup):
         The state changes first, and every page then hides the account. A repetition performs all steps again.
         """
         changed = await self.accounts.change_state(account_id, DELETED, await _deleted_fields())
+        await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
         await self.on_account_deleted(account_id)
         await self.on_names_changed([account_id])

@@ -4,6 +4,7 @@ One script changes the list, so that two owners who remove each other at the sam
 higher role is written before the list, so that a crash leaves no listed owner without rights.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -34,16 +35,16 @@ class StaffService:
         if rank(role) > rank(account.role):
             await self._copy(account_id, role)
         try:
-            result = await self.accounts.set_staff_role(account_id, account.role, role)
-        finally:
-            await self._sync_copy(account_id, account.role)
-        if result < 0:
-            raise LastOwner if result == -1 else StaffCapReached
-        try:
+            try:
+                result = await self.accounts.set_staff_role(account_id, account.role, role)
+            finally:
+                await self._sync_copy(account_id, account.role)
             await self._require(account_id, role)
         except AccountNotFound:  # a concurrent suspension or deletion has taken the role before
-            await self.accounts.set_staff_role(account_id, role, "")
+            await self.release_hidden(account_id)
             raise
+        if result < 0:
+            raise LastOwner if result == -1 else StaffCapReached
         log.info("role_changed", account=account_id, role=role, former=account.role)
         return result == 1
 
@@ -51,6 +52,13 @@ class StaffService:
         """Take the role of an account that is suspended or deleted. Raises LastOwner."""
         if account.role:
             await self.set_role(AccountId(account.id), "")
+
+    async def release_hidden(self, account_id: AccountId) -> None:
+        """Take a role that was given while the account was being suspended or deleted."""
+        if await self.accounts.staff_role(account_id):
+            await self.accounts.set_staff_role(account_id, "", "")
+            with suppress(AccountNotFound):  # a deleted account has no copy
+                await self._sync_copy(account_id, "")
 
     async def list_roles(self) -> dict[AccountId, Role]:
         """Return the staff by account id, the highest role first."""

@@ -129,3 +129,16 @@ async def test_who_may_act_on_whom(world):
     assert not may_change_role(anna, "", "admin")
     assert not may_change_role(anna, "admin", "")
     assert not may_change_role(mona, "", "moderator")
+
+
+@pytest.mark.parametrize("act", ["suspend", "request_deletion", "delete"])
+async def test_a_role_that_is_given_during_a_suspension_or_deletion_is_taken(world, act):
+    """Otherwise a hidden owner would count as another owner, and the last one could be removed."""
+    olga = await become(world, "olga", "owner")
+    world.accounts.deletion_grace_ms = 60_000
+    for number in range(12):
+        alice = await become(world, f"alice{number}", "moderator")
+        attempts = [getattr(world.accounts, act)(account_id=alice.id), world.staff.set_role(alice.id, "owner")]
+        await asyncio.gather(*attempts, return_exceptions=True)
+        assert not (await world.accounts.get(alice.id)).is_active
+        assert await world.staff.list_roles() == {olga.id: "owner"}
