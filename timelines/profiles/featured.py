@@ -39,7 +39,8 @@ class FeaturedService:
     reading: ReadingService
 
     async def feature_hashtag(self, account_id: AccountId, tag: str) -> Account:
-        """Raises Invalid if the account features FEATURED_HASHTAGS_CAP hashtags already."""
+        """Raises Invalid for a hashtag above FEATURED_HASHTAGS_CAP, and FieldErrors for a blocked word."""
+        self.accounts.check_texts({"name": tag})
 
         def add(preferences: Preferences) -> Preferences:
             tags = dict.fromkeys((*preferences.featured_hashtags, tag))

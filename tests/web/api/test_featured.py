@@ -1,5 +1,6 @@
 """Hashtags and accounts that a profile features in the API."""
 
+from socialsite.container import Services
 from tests.support.api import ApiClient
 from tests.web.api.conftest import OpenApi
 from timelines.profiles.featured import FEATURED_HASHTAGS_CAP
@@ -38,6 +39,14 @@ async def test_a_profile_features_a_limited_number_of_hashtags(open_api: OpenApi
     assert (refused.status_code, set(refused.json()["details"])) == (422, {"name"})
     assert (await alice.post(FEATURED, name="tag0")).status_code == 200
     assert (await alice.post(FEATURED, name="no hashtag")).status_code == 404
+
+
+async def test_a_profile_features_no_blocked_word(open_api: OpenApi, site: Services) -> None:
+    alice = await open_api("alice")
+    await site.site.change(blocked_words=("pills",))
+    for answer in (await alice.post(FEATURED, name="Pills"), await alice.post("/api/v1/tags/pills/feature")):
+        assert (answer.status_code, set(answer.json()["details"])) == (422, {"name"})
+    assert (await alice.get(FEATURED)).json() == []
 
 
 async def test_a_profile_features_followed_accounts(open_api: OpenApi) -> None:

@@ -53,7 +53,8 @@ ENDPOINTS = {
     ("POST", "/api/v2/media"),
     *((method, "/api/v1/media/<id:media_id>") for method in ("PUT", "PATCH")),
     *(("POST", f"{ACCOUNT}/{name}") for name in ("follow", "endorse", "pin")),
-    ("POST", "/api/v1/tags/<str:tag>/follow"),
+    *(("POST", f"/api/v1/tags/<str:tag>/{name}") for name in ("follow", "feature")),
+    ("POST", "/api/v1/featured_tags"),
     ("POST", "/api/v1/reports"),
 }
 FIELDS = {
