@@ -1,4 +1,6 @@
-"""Strangers meet a limited account nowhere but on its profile: every page, endpoint, feed, file and stream is read.
+"""Strangers meet a limited account only on its profile, and nobody meets a suspended one.
+
+Every page, endpoint, feed, file and stream is read.
 
 The addresses come from the URLconf, so that a new address is tested automatically. Alice was limited after others saw,
 boosted, quoted, answered and listed her posts. Bob follows her, Carol does not.
@@ -107,6 +109,20 @@ async def test_strangers_find_no_text_of_a_limited_account(scenario: LimitedScen
     assert await pages_with_the_canary(scenario, "visitor") - {"/search/?q=canary"} == set()
     assert await endpoints_with_the_canary(scenario, "carol") == set()
     assert await endpoints_with_the_canary(scenario, "visitor") == set()
+
+
+async def test_nobody_finds_a_text_of_a_suspended_account(scenario: LimitedScenario, site: Services) -> None:
+    """Its followers neither, also if the limit is undone meanwhile."""
+    await site.accounts.restrict(AccountId(1), "limit", 0)
+    await site.accounts.edit_profile(account_id=AccountId(1), display_name=CANARY, bio=CANARY)
+    await site.accounts.suspend(account_id=AccountId(1))
+    for name in ("carol", "bob", "visitor"):
+        assert await pages_with_the_canary(scenario, name) - {"/search/?q=canary"} == set(), name
+        assert await endpoints_with_the_canary(scenario, name) == set(), name
+        assert (await scenario.browsers[name].get(scenario.file_path)).status_code == 404, name
+    alice = scenario.clients["alice"]
+    answers = {(await alice.get(route.path)).status_code for route in api_routes() if "/home" in route.pattern}
+    assert answers == {401}, "its tokens are ended"
 
 
 @pytest.mark.nightly

@@ -71,7 +71,7 @@ async def test_only_public_posts_make_trends(world: World, services: Services) -
 
 
 async def test_hashtags_of_hidden_accounts_and_deleted_posts_are_no_trends(world: World, services: Services) -> None:
-    """They were counted before staff suspended or limited the accounts. A suspension that is undone shows them again."""
+    """They were counted before staff acted. A suspension that is undone shows them again."""
     people = await world.people("alice", "bob", "carol", "dave")
     for person in people[:2]:
         await person.publishes("buy #pills")
