@@ -132,7 +132,7 @@ class Moderation:
         await SanctionService(self._services).apply(actor, account_id, "suspend", str(STARTING_TEXTS["suspend"]))
 
     async def reinstate(self, actor: Actor, account_id: AccountId) -> None:
-        """Undo all suspensions of an account, and show it again if a repair hid it. A new suspension stays in force."""
+        """Undo all suspensions of an account, and show it again if a repair hid it, not if its owner is deleting it."""
         await self._record_action(actor, "reinstate", account_id)
         sanctions = SanctionService(self._services)
         for sanction in await self._services.repositories.sanctions.list_all(account_id):

@@ -288,8 +288,10 @@ class SanctionService:
             case "silence":
                 until_ms = max((each.until_ms for each in in_force), default=0)
                 await services.accounts.restrict(account_id, kind, until_ms)
-            case "suspend":
-                await (services.accounts.suspend if in_force else services.joining.reinstate)(account_id=account_id)
+            case "suspend" if in_force:
+                await services.accounts.suspend(account_id=account_id)
+            case "suspend" if not (await services.accounts.get(account_id)).is_leaving:  # only its owner comes back
+                await services.joining.reinstate(account_id=account_id)
 
     async def _set_folds(self, posts: Collection[SanctionedPost], in_force: Collection[Sanction]) -> None:
         for post in posts:

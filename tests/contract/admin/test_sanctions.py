@@ -347,6 +347,19 @@ async def test_an_owner_who_takes_a_deletion_back_ends_no_suspension(
     assert (account.state, account.delete_ms) == ("suspended", 0)
 
 
+async def test_staff_takes_no_deletion_back_that_the_owner_has_requested(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    services.accounts.deletion_grace_ms = HOUR_MS
+    made = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    await sanctions.undo(sam, bob.id, made.id)
+    await services.accounts.request_deletion(account_id=bob.id)
+    await Moderation(services).reinstate(sam, bob.id)
+    assert (await services.accounts.get(bob.id)).is_leaving
+    await services.accounts.reinstate(account_id=bob.id, if_leaving=True)
+    assert (await services.accounts.get(bob.id)).is_active
+
+
 async def test_a_suspension_wins_against_a_deletion_that_is_requested_at_the_same_time(
     services: Services, sanctions: SanctionService, sam: Actor, world: World
 ) -> None:
