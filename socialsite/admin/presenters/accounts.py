@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from accounts.domain import Author
+from accounts.domain import SUSPENDED, Author
 from accounts.mail.presenters import mails_json, mails_page
 from accounts.presenters import account_json
 from accounts.sanctions.presenters import sanction_json
@@ -27,6 +27,7 @@ def overview_page(
 ) -> TemplateContext:
     """Return the context of ops/account.html. `decisions` is the number of decisions and notes, None for all."""
     account, shown = case.account, case.sanctions[:decisions]
+    is_suspended = account.state == SUSPENDED and not account.is_leaving  # a leaving owner could come back
     return {
         "case": case,
         "account": account,
@@ -36,11 +37,12 @@ def overview_page(
         "is_own": account.id == own_id,
         "sanctions": shown,
         "hidden_decisions": len(case.sanctions) - len(shown),
+        "is_suspended": is_suspended,
         "is_silenced": account.silenced_until_ms > now_ms,
         "kinds": [
             (kind, KIND_LABELS[kind])
             for kind in KINDS
-            if (kind != "note" and (kind == "delete") == (account.state == "suspended")) or kind == "warning"
+            if (kind != "note" and (kind == "delete") == is_suspended) or kind == "warning"
         ],
         "page_title": f"@{account.handle}",
     }

@@ -22,7 +22,7 @@ class Command(AccountCommand):
     async def perform(self, services: Services, options: dict[str, Any]) -> str:
         account = await get_existing_account(services, options["handle"])
         account_id, undo = AccountId(account.id), options["undo"]
-        is_needed = (account.state == SUSPENDED) == undo
+        is_needed = (account.state == SUSPENDED and not account.is_leaving) == undo
         if options["dry_run"]:
             word = "reinstate" if undo else "suspend"
             return f"Would {word} @{account.handle}." if is_needed else f"Nothing to do for @{account.handle}."

@@ -140,6 +140,19 @@ def test_an_account_is_suspended_and_reinstated():
     assert signs_in("alice", PASSWORD)
 
 
+async def _request_deletion(services: Services) -> None:
+    services.accounts.deletion_grace_ms = 60_000
+    await services.accounts.request_deletion(account_id=AccountId(1))
+
+
+def test_an_account_that_its_owner_deletes_is_suspended():
+    run_command("create_account", "alice", "--password", PASSWORD)
+    run_with_services(_request_deletion)
+    assert run_command("suspend_account", "alice", "--undo") == "@alice is suspended already.\n"
+    assert run_command("suspend_account", "alice") == "@alice is suspended.\n"
+    assert run_command("suspend_account", "alice", "--undo") == "@alice is active.\n"
+
+
 async def _suspend_as_staff(services: Services) -> None:
     await Moderation(services).suspend(Actor(ADMIN_ID, "abad1dea"), ALICE_ID)
 

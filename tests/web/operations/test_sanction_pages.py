@@ -222,3 +222,19 @@ async def test_the_page_of_an_account_with_everything_takes_less_than_50_ms_of_c
         times.append(time.process_time() - started)
         assert "1,000 reports about this account" in page.text
     assert min(times) < 0.05, times
+
+
+async def test_an_account_whose_owner_has_requested_its_deletion_can_be_suspended(
+    site: Services, alice: HttpBrowser, sam: HttpBrowser
+) -> None:
+    """Its owner could come back otherwise. Staff does not take the deletion back."""
+    site.accounts.deletion_grace_ms = 60_000
+    await alice.post("/accounts/delete/", password=PASSWORD)
+    account_id = await _id(site, "alice")
+    page = (await sam.get(f"/ops/accounts/{account_id}/")).text
+    assert ('name="kind" value="suspend"' in page, "/reinstate/" in page) == (True, False)
+    await _act(sam, account_id, "suspend")
+    page = (await sam.get(f"/ops/accounts/{account_id}/")).text
+    assert ('name="kind" value="suspend"' in page, "/reinstate/" in page) == (False, True)
+    await alice.post("/accounts/login/", username="alice", password=PASSWORD, keep="on")
+    assert not await alice.is_signed_in()
