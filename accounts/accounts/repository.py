@@ -28,6 +28,7 @@ from accounts.errors import AccountNotFound
 from accounts.models import Account
 from accounts.roles import OWNER, Role
 from socialsite.ids import AccountId
+from socialsite.recipes.time_queue import TimeQueue
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
 from socialsite.store.encoding import EncodedPipeline, encoded_cache
 from socialsite.store.read import Read
@@ -67,6 +68,8 @@ class AccountRepository:
         self._store = store
         self._accounts = store.component("accounts")
         self._ids_by_handle: dict[str, AccountId] = {}
+        self.deletions = TimeQueue(store, keys.due_deletions(), lambda member: AccountId(int(member)))
+        """The accounts whose deletion is requested, by the time at which they are deleted."""
 
     async def create(self, account: Account, facts: Mapping[str, str] | None = None) -> Account | None:
         """Store a new account with more fields (`facts`) and claim its handle. Returns None if the handle is taken.
@@ -277,19 +280,6 @@ class AccountRepository:
     async def add_owner(self, account_id: AccountId) -> None:
         """Add an owner of an earlier release to the list of staff, unless the list had the account before."""
         await self._accounts.execute("HSETNX", keys.staff(), account_id, OWNER)
-
-    # Requested deletions
-
-    async def schedule_deletion(self, account_id: AccountId, at_ms: int) -> None:
-        await self._store.write_one("ZADD", keys.due_deletions(), at_ms, account_id)
-
-    async def due_deletions(self, now_ms: int, limit: int) -> list[AccountId]:
-        key = keys.due_deletions()
-        reply = await self._store.node(key).execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
-        return [AccountId(int(member)) for member in reply]
-
-    async def complete_scheduled_deletion(self, account_id: AccountId) -> None:
-        await self._store.write_one("ZREM", keys.due_deletions(), account_id)
 
     async def gather(self, commands: Sequence[Command]) -> list[Reply]:
         """Execute commands on any keys in one round trip per node."""

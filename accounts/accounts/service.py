@@ -332,7 +332,7 @@ class AccountService(AccountLookup):
             await self.delete(account_id=account_id)
             return 0
         delete_ms = self.clock.now_ms() + self.deletion_grace_ms
-        await self.accounts.schedule_deletion(account_id, delete_ms)
+        await self.accounts.deletions.add(account_id, delete_ms)
         await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": str(delete_ms)})
         await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
@@ -343,17 +343,17 @@ class AccountService(AccountLookup):
     async def delete_due(self) -> None:
         """Delete the accounts whose grace period is over, unless the request was taken back."""
         now_ms = self.clock.now_ms()
-        for account_id in await self.accounts.due_deletions(now_ms, DELETIONS_PER_ROUND):
+        for account_id, _at_ms in await self.accounts.deletions.oldest(DELETIONS_PER_ROUND, until_ms=now_ms):
             account = await self.find(account_id)
             if account is not None and account.state != ACTIVE and account.delete_ms:
                 if account.delete_ms > now_ms:  # requested again later
-                    await self.accounts.schedule_deletion(account_id, account.delete_ms)
+                    await self.accounts.deletions.add(account_id, account.delete_ms)
                     continue
                 if account.state == WAITING:
                     await self.free(account_id=account_id)
                 elif account.state == DELETED or await self._delete_leaving(account_id):
                     await self.delete(account_id=account_id)
-            await self.accounts.complete_scheduled_deletion(account_id)
+            await self.accounts.deletions.remove(account_id)
 
     async def _delete_leaving(self, account_id: AccountId) -> bool:
         """Set the state of an account that is leaving to deleted. Return False if a log-in has taken that back."""
@@ -366,7 +366,7 @@ class AccountService(AccountLookup):
         """
         if (await self.get(account_id)).state != WAITING:
             return False
-        await self.accounts.schedule_deletion(account_id, self.clock.now_ms())
+        await self.accounts.deletions.add(account_id, self.clock.now_ms())
         await self.accounts.edit(account_id, {"delete_ms": str(self.clock.now_ms())})  # nobody can approve it now
         if (await self.get(account_id)).state != WAITING:  # staff has approved it meanwhile
             await self.accounts.edit(account_id, {"delete_ms": "0"})

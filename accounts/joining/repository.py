@@ -18,6 +18,7 @@ from accounts.joining.values import (
 from socialsite.clock import DAY_MS
 from socialsite.errors import Unavailable
 from socialsite.ids import AccountId
+from socialsite.recipes.time_queue import TimeQueue
 from socialsite.store.commands import Reply, load_script
 from socialsite.store.store import Store
 
@@ -30,6 +31,8 @@ APPLICATION_FIELDS: Final = ("reason", "network", "decided_by", "refusal", "invi
 class JoiningRepository:
     def __init__(self, store: Store) -> None:
         self._accounts = store.component("accounts")
+        self.applications = TimeQueue(store, keys.applications(), bytes.decode)
+        """The handles of the queue by the time of their sign-up. A handle is added before its account is created."""
 
     # Invitations
 
@@ -68,23 +71,6 @@ class JoiningRepository:
         await self._accounts.write_one("UNLINK", keys.invitations(account_id))
 
     # Applications
-
-    async def enqueue(self, handle: str, now_ms: int) -> None:
-        """Add the handle to the queue, before its account is created."""
-        await self._accounts.write_one("ZADD", keys.applications(), "NX", now_ms, handle)
-
-    async def dequeue(self, handle: str) -> None:
-        await self._accounts.write_one("ZREM", keys.applications(), handle)
-
-    async def queue_length(self) -> int:
-        return int(await self._accounts.execute("ZCARD", keys.applications()))
-
-    async def queue(self, after_ms: int, limit: int) -> list[tuple[str, int]]:
-        """Return the handles and times of the oldest applications after a time."""
-        reply = await self._accounts.execute(
-            "ZRANGE", keys.applications(), f"({after_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit, "WITHSCORES"
-        )
-        return [(handle.decode(), int(float(score))) for handle, score in zip(reply[::2], reply[1::2], strict=True)]
 
     async def find_applications(self, account_ids: Sequence[AccountId]) -> dict[AccountId, Application]:
         """Return what the accounts stored at their sign-up."""

@@ -157,21 +157,21 @@ class JoiningService:
         """Store an application before its account, so that no crash hides it. Raises SignUpClosed, HandleTaken."""
         if await self.accounts.accounts.is_handle_claimed(handle):
             raise HandleTaken
-        sign_ups, length = await run_together(self.joining.count_sign_up(network), self.joining.queue_length())
+        sign_ups, length = await run_together(self.joining.count_sign_up(network), self.joining.applications.count())
         if sign_ups > APPLICATIONS_PER_NETWORK or length >= APPLICATIONS_CAP:
             raise SignUpClosed
-        await self.joining.enqueue(handle, now_ms)
+        await self.joining.applications.add(handle, now_ms, keeps_time=True)
 
     async def find_application(self, account_id: AccountId) -> Application:
         """Return what the account stored at its sign-up, and the decision."""
         return (await self.joining.find_applications([account_id]))[account_id]
 
     async def count_waiting(self) -> int:
-        return await self.joining.queue_length()
+        return await self.joining.applications.count()
 
     async def waiting(self, after_ms: int, limit: int) -> tuple[list[WaitingAccount], int | None]:
         """Return the oldest accounts that wait after a time, and the time from which the next page continues."""
-        queue = await self.joining.queue(after_ms, limit)
+        queue = await self.joining.applications.oldest(limit, after_ms)
         ids = await self.accounts.find_ids_by_handle(handle for handle, _applied_ms in queue)
         found, applications, rows = await run_together(
             self.accounts.find_authors(ids.values()),
@@ -191,7 +191,7 @@ class JoiningService:
                 address = row.address or row.pending
                 page.append(WaitingAccount(author, applied_ms, application, address, bool(row.address), count))
             elif not is_deleted or applied_ms < self.clock.now_ms() - UNFINISHED_MS:
-                await self.joining.dequeue(handle)  # withdrawn, or the sign-up has failed
+                await self.joining.applications.remove(handle)  # withdrawn, or the sign-up has failed
         return page, queue[-1][1] if len(queue) == limit else None
 
     async def approve(self, account_id: AccountId, decider_id: AccountId) -> None:
@@ -206,7 +206,7 @@ class JoiningService:
         text = check_text(text, "text", 1, ANSWER_MAX_LENGTH)
         delete_ms = self.clock.now_ms() + REFUSAL_KEPT_MS
         if (await self.accounts.get(account_id)).state == WAITING:  # else the entry may be that of another deletion
-            await self.accounts.accounts.schedule_deletion(account_id, delete_ms)
+            await self.accounts.accounts.deletions.add(account_id, delete_ms)
         await self._decide(account_id, decider_id, WAITING, text, delete_ms)
 
     async def reinstate(self, *, account_id: AccountId) -> bool:
@@ -219,10 +219,10 @@ class JoiningService:
         if account.state != WAITING:
             return changed
         if not (await self.find_application(account_id)).decided_by:
-            await self.joining.enqueue(account.handle, account.created_ms)
+            await self.joining.applications.add(account.handle, account.created_ms, keeps_time=True)
         elif not account.delete_ms:
             delete_ms = self.clock.now_ms() + REFUSAL_KEPT_MS
-            await self.accounts.accounts.schedule_deletion(account_id, delete_ms)
+            await self.accounts.accounts.deletions.add(account_id, delete_ms)
             await self.accounts.accounts.edit(account_id, {"delete_ms": str(delete_ms)})
         return changed
 
@@ -230,7 +230,7 @@ class JoiningService:
         """Delete a refused account an hour after its owner has read the refusal for the first time."""
         delete_ms = self.clock.now_ms() + READ_REFUSAL_KEPT_MS
         if account.delete_ms > delete_ms:
-            await self.accounts.accounts.schedule_deletion(AccountId(account.id), delete_ms)
+            await self.accounts.accounts.deletions.add(AccountId(account.id), delete_ms)
             await self.accounts.accounts.edit(AccountId(account.id), {"delete_ms": str(delete_ms)})
 
     async def _decide(
@@ -252,7 +252,7 @@ class JoiningService:
         context = {"lines": application.refusal} if application.refusal else {}
         await self.accounts.on_names_changed([account_id])
         await self.mail.notify(account_id, kind, context, f"{application.decided_ms:014d}-{account_id:x}")
-        await self.joining.dequeue(handle)
+        await self.joining.applications.remove(handle)
 
     # Invitations
 

@@ -1,14 +1,13 @@
 """Stores the sanctions of each account, the sanctions that are not complete, and the open appeals."""
 
-import math
 from collections.abc import Callable, Sequence
 
 from accounts import keys
 from accounts.errors import AccountNotFound, AlreadySuspended, SanctionNotFound, SanctionsCapReached
 from accounts.sanctions.sanction import SANCTIONS_CAP, Sanction, SanctionId, decode_sanction, encode_sanction
 from socialsite.ids import AccountId
+from socialsite.recipes.time_queue import TimeQueue, encode_pair
 from socialsite.store.commands import load_script
-from socialsite.store.key import Key
 from socialsite.store.store import Store
 
 STORE_SANCTION = load_script("store_sanction.lua", __package__)
@@ -17,27 +16,9 @@ Reference = tuple[AccountId, SanctionId]
 """An account and one of its sanctions."""
 
 
-class ReferenceQueue:
-    """Sanctions by a time: when a worker completes them, or when their appeal was stored."""
-
-    def __init__(self, store: Store, key: Key) -> None:
-        self._jobs, self._key = store.component("jobs"), key
-
-    async def add(self, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
-        await self._jobs.write_script(ADD_REFERENCE, [self._key], [at_ms, f"{account_id}:{id}"])
-
-    async def remove(self, account_id: AccountId, id: SanctionId) -> None:
-        await self._jobs.write_one("ZREM", self._key, f"{account_id}:{id}")
-
-    async def contains(self, account_id: AccountId, id: SanctionId) -> bool:
-        return await self._jobs.execute("ZSCORE", self._key, f"{account_id}:{id}") is not None
-
-    async def list_oldest(self, limit: int, after_ms: int = 0, until_ms: float = math.inf) -> list[Reference]:
-        """Return the references of this time, oldest first, without those of `after_ms`."""
-        edges = f"({after_ms}", until_ms
-        reply = await self._jobs.execute("ZRANGE", self._key, *edges, "BYSCORE", "LIMIT", 0, limit)
-        pairs = (member.decode().split(":") for member in reply)
-        return [(AccountId(int(account_id)), SanctionId(int(id))) for account_id, id in pairs]
+def _parse_reference(member: bytes) -> Reference:
+    account_id, id = map(int, member.split(b":"))
+    return AccountId(account_id), SanctionId(id)
 
 
 class SanctionRepository:
@@ -45,9 +26,9 @@ class SanctionRepository:
         self._store = store
         self._accounts = store.component("accounts")
         self._cap = cap
-        self.due = ReferenceQueue(store, keys.due_sanctions())
+        self.due = TimeQueue(store, keys.due_sanctions(), _parse_reference, encode_pair, ADD_REFERENCE)
         """The sanctions that are not complete."""
-        self.appeals = ReferenceQueue(store, keys.appeals())
+        self.appeals = TimeQueue(store, keys.appeals(), _parse_reference, encode_pair, ADD_REFERENCE)
         """The sanctions with an open appeal."""
 
     async def find_room(self, sanction: Sanction) -> tuple[int, list[SanctionId]] | None:

@@ -61,9 +61,9 @@ class SanctionRecords:
 
         async with self.limits.refundable(caller, "appeal"):
             add_appeal(await self.sanctions.find(account_id, id))  # checked before anything is written
-            await self.sanctions.due.add(account_id, id, now_ms + COMPLETION_DELAY_MS)
+            await self.sanctions.due.add((account_id, id), now_ms + COMPLETION_DELAY_MS)
             sanction = await self.sanctions.change(account_id, id, add_appeal)
             if sanction.appeal is not None and sanction.is_appeal_open:
-                await self.sanctions.appeals.add(account_id, id, sanction.appeal.at_ms)
+                await self.sanctions.appeals.add((account_id, id), sanction.appeal.at_ms)
         log.info("appealed", account=account_id, sanction=id)
         return sanction

@@ -124,7 +124,7 @@ class SanctionService:
         await self._sanctions.find_room(sanction)  # refused before it is in the audit log
         await self._services.reports.claim_all(sanction.actor_id, account_id, sanction.report_ids)
         await self._record(actor, kind, sanction)
-        await self._sanctions.due.add(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)
+        await self._sanctions.due.add((account_id, sanction.id), now_ms + COMPLETION_DELAY_MS)
         await self._sanctions.add(sanction, is_news=sanction.is_told)
         return await self._complete(account_id, sanction.id)
 
@@ -143,7 +143,7 @@ class SanctionService:
     async def take_back(self, actor: Actor, sanction: Sanction) -> Sanction:
         """Undo a sanction. The caller has recorded the undo in the audit log."""
         account_id, now_ms = sanction.account_id, self._services.clock.now_ms()
-        await self._sanctions.due.add(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)
+        await self._sanctions.due.add((account_id, sanction.id), now_ms + COMPLETION_DELAY_MS)
         actor_id = AccountId(actor.account_id)
         await self._sanctions.change(account_id, sanction.id, lambda each: each.with_undo(actor_id, now_ms))
         return await self._complete(account_id, sanction.id)
@@ -172,7 +172,7 @@ class SanctionService:
             decided = replace(each, appeal=appeal)
             return decided.with_undo(actor_id, now_ms) if accept and each.is_undoable else decided
 
-        await self._sanctions.due.add(account_id, id, now_ms + COMPLETION_DELAY_MS)
+        await self._sanctions.due.add((account_id, id), now_ms + COMPLETION_DELAY_MS)
         await self._sanctions.change(account_id, id, decide, is_news=True)
         return await self._complete(account_id, id)
 
@@ -183,13 +183,13 @@ class SanctionService:
 
     async def list_appeals(self, after_ms: int, limit: int) -> tuple[list[Sanction], int | None]:
         """Return open appeals, oldest first, and where the next page begins, or None after the last page."""
-        references = await self._sanctions.appeals.list_oldest(limit, after_ms)
+        references = [reference for reference, _at_ms in await self._sanctions.appeals.oldest(limit, after_ms)]
         found = await self._sanctions.find_many(references)
-        for (account_id, id), sanction in zip(references, found, strict=True):
+        for reference, sanction in zip(references, found, strict=True):
             if sanction is None or sanction.appeal is None:  # its account was deleted, or no appeal was stored
-                await self._sanctions.appeals.remove(account_id, id)
+                await self._sanctions.appeals.remove(reference)
             elif not sanction.is_appeal_open:  # a worker tells the person and closes the entry
-                await self._sanctions.due.add(account_id, id, self._services.clock.now_ms())
+                await self._sanctions.due.add(reference, self._services.clock.now_ms())
         appeals = [each for each in found if each is not None and each.is_appeal_open]
         next_ms = max((each.appeal.at_ms for each in appeals if each.appeal), default=None)
         return appeals, next_ms if len(references) == limit else None
@@ -203,11 +203,11 @@ class SanctionService:
     async def complete_due(self) -> None:
         """Complete the sanctions whose request ended before they were complete."""
         now_ms = self._services.clock.now_ms()
-        for account_id, id in await self._sanctions.due.list_oldest(SANCTIONS_PER_ROUND, until_ms=now_ms):
+        for (account_id, id), _at_ms in await self._sanctions.due.oldest(SANCTIONS_PER_ROUND, until_ms=now_ms):
             try:
                 await self._complete(account_id, id)
             except NotFound:  # it was not stored, or the account is deleted
-                await self._sanctions.due.remove(account_id, id)
+                await self._sanctions.due.remove((account_id, id))
             except ApiError as error:  # the next round tries it again
                 log.warning("sanction_not_complete", account=account_id, sanction=id, reason=error.code)
 
@@ -216,14 +216,14 @@ class SanctionService:
         sanction = await self._sanctions.find(account_id, id)
         while not sanction.is_complete:
             sanction = await (self._perform_undo(sanction) if sanction.undo_ms else self._perform(sanction))
-        appeal, is_listed = sanction.appeal, await self._sanctions.appeals.contains(account_id, id)
+        appeal, is_listed = sanction.appeal, await self._sanctions.appeals.contains((account_id, id))
         if appeal is not None and sanction.is_appeal_open and not is_listed:
-            await self._sanctions.appeals.add(account_id, id, appeal.at_ms)
+            await self._sanctions.appeals.add((account_id, id), appeal.at_ms)
         if is_listed and not sanction.is_appeal_open:
             if appeal is not None:
                 await self._tell(sanction, "appeal_decided", appeal.answer, appeal.decided_ms)
-            await self._sanctions.appeals.remove(account_id, id)
-        await self._sanctions.due.remove(account_id, id)
+            await self._sanctions.appeals.remove((account_id, id))
+        await self._sanctions.due.remove((account_id, id))
         return sanction
 
     async def _perform(self, sanction: Sanction) -> Sanction:

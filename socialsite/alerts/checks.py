@@ -167,7 +167,7 @@ async def check_reports(check: Check) -> Finding | None:
 
 
 async def check_appeals(check: Check) -> Finding | None:
-    return _some(len(await check.services.repositories.sanctions.appeals.list_oldest(APPEALS_READ)))
+    return _some(len(await check.services.repositories.sanctions.appeals.oldest(APPEALS_READ)))
 
 
 # The machine, backups and the certificate

@@ -32,7 +32,7 @@ async def schedule_due_post(services: Services, author: Person, text: str) -> No
     draft = await services.drafts.save(author.id, Draft(0, (("text", text),), scheduled_ms=now_ms + 6 * MINUTE_MS))
     due = structs.replace(draft, scheduled_ms=now_ms - 1)
     assert await services.repositories.drafts.replace(author.id, draft, due)
-    await services.repositories.drafts.schedule(DuePost(author.id, draft.id), now_ms - 1)
+    await services.repositories.drafts.due.add(DuePost(author.id, draft.id), now_ms - 1)
 
 
 async def test_a_scheduled_post_is_published_once_if_its_worker_is_killed_at_any_step(
@@ -67,7 +67,7 @@ async def publish_ended_poll(services: Services, author: Person, voter: Person) 
     poll = structs.replace(post.extra.poll, ends_ms=now_ms - 1)
     ended = structs.replace(post, details=structs.replace(post.extra, poll=poll))
     await services.store.node(keys.post(post.id)).execute("SET", keys.post(post.id), encode_post(ended))
-    await services.repositories.poll_votes.schedule_end(post.id, now_ms - 1)
+    await services.repositories.poll_votes.ends.add(post.id, now_ms - 1)
     return post
 
 

@@ -35,8 +35,8 @@ async def act(services, line):
 
 async def complete_due(services: Services) -> None:
     """Do what a worker does after the time in which the request would have completed its sanctions."""
-    for account_id, id in await services.repositories.sanctions.due.list_oldest(10):
-        await services.repositories.sanctions.due.add(account_id, id, services.clock.now_ms() - 1)
+    for reference, _at_ms in await services.repositories.sanctions.due.oldest(10):
+        await services.repositories.sanctions.due.add(reference, services.clock.now_ms() - 1)
     await SanctionService(services).complete_due()
 
 
@@ -60,7 +60,7 @@ async def kill_each(
             line = await prepare(person)
             was_killed = await run_and_die(proxy, stdin, stdout, line.encode(), replies)
             await complete_due(world.services)
-            assert await world.services.repositories.sanctions.due.list_oldest(10) == []
+            assert await world.services.repositories.sanctions.due.oldest(10) == []
             yield person, was_killed
             if not was_killed:
                 return
@@ -97,6 +97,6 @@ async def test_an_appeal_and_its_entry_in_the_queue_are_both_stored_or_neither_i
     async for person, was_killed in kill_each(world, redis_server, APPEAL, prepare):
         (row,) = await services.repositories.sanctions.list_all(person.id)
         killed, stored = killed + was_killed, stored + row.is_appeal_open
-        assert await services.repositories.sanctions.appeals.contains(person.id, row.id) == row.is_appeal_open
+        assert await services.repositories.sanctions.appeals.contains((person.id, row.id)) == row.is_appeal_open
     assert 2 < killed < MAX_REPLIES
     assert stored > 1

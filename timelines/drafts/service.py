@@ -89,7 +89,7 @@ class DraftService:
             await self._check_scheduled(account_id, draft, now_ms)
             if is_new and idempotency_key is not None:
                 draft = structs.replace(draft, id=await self._claim_id(account_id, content, draft.id, idempotency_key))
-            await self.drafts.schedule(DuePost(account_id, draft.id), at_ms)
+            await self.drafts.due.add(DuePost(account_id, draft.id), at_ms)
         await self._keep_pictures(account_id, draft, now_ms)
         stored = await self.drafts.save(account_id, draft, is_new=is_new)
         await self._sync_due(DuePost(account_id, draft.id))
@@ -136,9 +136,9 @@ class DraftService:
         for _attempt in range(MAX_COMPARISONS):
             at_ms = await self._find_time(due)
             if at_ms is None:
-                await self.drafts.complete(due)
+                await self.drafts.due.remove(due)
             else:
-                await self.drafts.schedule(due, at_ms)
+                await self.drafts.due.add(due, at_ms)
             if await self._find_time(due) == at_ms:
                 return
 
@@ -149,12 +149,12 @@ class DraftService:
     async def publish_due(self) -> int:
         """Publish the scheduled posts whose time has come. Return their number. Raises StoreUnavailable."""
         done = 0
-        while due_posts := await self.drafts.due_before(self.clock.now_ms(), DUE_PER_BATCH):
-            for due in due_posts:
+        while due_posts := await self.drafts.due.oldest(DUE_PER_BATCH, until_ms=self.clock.now_ms()):
+            for due, _at_ms in due_posts:
                 async with wait_for_aof_at_exit():
                     is_done = await self._publish(due)
                 if is_done:
-                    await self.drafts.complete(due)
+                    await self.drafts.due.remove(due)
             done += len(due_posts)
         return done
 
@@ -164,7 +164,7 @@ class DraftService:
         if draft is None or draft.scheduled_ms is None:
             return True
         if draft.scheduled_ms > self.clock.now_ms():
-            await self.drafts.schedule(due, draft.scheduled_ms)
+            await self.drafts.due.add(due, draft.scheduled_ms)
             return False
         try:
             await self._publish_draft(due.account_id, draft)
@@ -172,7 +172,7 @@ class DraftService:
             await self._hold(due, draft)
             return True
         except Unavailable:  # whether it is published is unknown; a repetition publishes nothing twice
-            await self.drafts.schedule(due, self.clock.now_ms() + RETRY_MS)
+            await self.drafts.due.add(due, self.clock.now_ms() + RETRY_MS)
             return False
         except ApiError as error:
             reason = str(next(iter(error.fields.values()), error.message))
@@ -219,25 +219,27 @@ class DraftService:
         if form.idempotency_key is not None:
             draft_id = await self._claim_id(account_id, Draft(0, form.content), draft_id, form.idempotency_key)
         draft, held = Draft(draft_id, form.content, now_ms, held_ms=now_ms), DuePost(account_id, draft_id)
-        await self.drafts.enqueue_held(held, now_ms)  # before the draft, so that no crash hides it from staff
+        await self.drafts.held.add(
+            held, now_ms, keeps_time=True
+        )  # before the draft, so that no crash hides it from staff
         await self._keep_pictures(account_id, draft, now_ms)
         if await self.drafts.save(account_id, draft, is_new=True) is None:
-            await self.drafts.dequeue_held(held)
+            await self.drafts.held.remove(held)
             raise DraftsCapReached
         return draft
 
     async def _hold(self, due: DuePost, draft: Draft) -> None:
         """Hold a scheduled post at its time."""
         now_ms = self.clock.now_ms()
-        await self.drafts.enqueue_held(due, now_ms)
+        await self.drafts.held.add(due, now_ms, keeps_time=True)
         await self.drafts.replace(due.account_id, draft, structs.replace(draft, scheduled_ms=None, held_ms=now_ms))
 
     async def count_held(self) -> int:
-        return await self.drafts.count_held()
+        return await self.drafts.held.count()
 
     async def held(self, after_ms: int, limit: int) -> tuple[list[tuple[AccountId, Draft]], int | None]:
         """Return the posts that wait for staff, the oldest first, and the time from which the next page continues."""
-        queue = await self.drafts.held_after(after_ms, limit)
+        queue = await self.drafts.held.oldest(limit, after_ms)
         drafts = await self.drafts.find_many([held for held, _at_ms in queue])
         page = []
         for (held, at_ms), draft in zip(queue, drafts, strict=True):
@@ -247,7 +249,7 @@ class DraftService:
             if draft is not None and draft.scheduled_ms is not None:
                 await self._sync_due(held)  # released, and interrupted after that
             if draft is not None or at_ms < self.clock.now_ms() - UNFINISHED_MS:
-                await self.drafts.dequeue_held(held)  # decided, changed by its author, or never stored
+                await self.drafts.held.remove(held)  # decided, changed by its author, or never stored
         return page, queue[-1][1] if len(queue) == limit else None
 
     async def release(self, account_id: AccountId, draft_id: int, held_ms: int | None) -> None:
@@ -257,19 +259,19 @@ class DraftService:
         """
         draft, due = await self._find_held(account_id, draft_id, held_ms), DuePost(account_id, draft_id)
         now_ms = self.clock.now_ms()
-        await self.drafts.schedule(due, now_ms)
+        await self.drafts.due.add(due, now_ms)
         released = structs.replace(draft, held_ms=None, is_released=True, scheduled_ms=now_ms)
         if not await self.drafts.replace(account_id, draft, released):
             raise DraftNotFound
-        await self.drafts.schedule(due, now_ms)  # a worker may have removed it before
-        await self.drafts.dequeue_held(due)
+        await self.drafts.due.add(due, now_ms)  # a worker may have removed it before
+        await self.drafts.held.remove(due)
 
     async def refuse(self, account_id: AccountId, draft_id: int, held_ms: int | None, text: str) -> None:
         """Give a held post back to its author as a draft with a text. Raises DraftNotFound as `release`."""
         draft = await self._find_held(account_id, draft_id, held_ms)
         if not await self.drafts.replace(account_id, draft, structs.replace(draft, held_ms=None, error=text)):
             raise DraftNotFound
-        await self.drafts.dequeue_held(DuePost(account_id, draft_id))
+        await self.drafts.held.remove(DuePost(account_id, draft_id))
         await self.notifications.scheduled_post_refused(account_id)
 
     async def _find_held(self, account_id: AccountId, draft_id: int, held_ms: int | None) -> Draft:

@@ -75,7 +75,7 @@ class PollService:
     async def schedule_end(self, post: Post) -> None:
         """Schedule the notifications at the end of the poll of a new post. The worker calls this; it may repeat."""
         if post.extra.poll is not None:
-            await self.polls.schedule_end(post.id, post.extra.poll.ends_ms)
+            await self.polls.ends.add(post.id, post.extra.poll.ends_ms)
 
     async def schedule_end_of_edit(self, versions: Sequence[Post], number: int) -> None:
         """Schedule the end of the poll of an edited post, which may be another poll."""
@@ -87,13 +87,13 @@ class PollService:
         After a crash the notifications of a poll are repeated; a repeated notification has no effect.
         """
         done = 0
-        while post_ids := await self.polls.ended_before(self.clock.now_ms(), ENDS_PER_BATCH):
-            for post_id in post_ids:
+        while ended := await self.polls.ends.oldest(ENDS_PER_BATCH, until_ms=self.clock.now_ms()):
+            for post_id, _at_ms in ended:
                 async with wait_for_aof_at_exit():
                     has_ended = await self._notify_of_end(post_id)
                 if has_ended:
-                    await self.polls.complete_end(post_id)
-            done += len(post_ids)
+                    await self.polls.ends.remove(post_id)
+            done += len(ended)
         return done
 
     async def _notify_of_end(self, post_id: PostId) -> bool:
@@ -102,7 +102,7 @@ class PollService:
         if post is None or post.extra.poll is None:
             return True
         if post.extra.poll.ends_ms > self.clock.now_ms():
-            await self.polls.schedule_end(post_id, post.extra.poll.ends_ms)
+            await self.polls.ends.add(post_id, post.extra.poll.ends_ms)
             return False
         await self.notifications.poll_ended(post, [post.author_id])
         start = 0

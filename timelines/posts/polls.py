@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from enum import Enum
 
 from socialsite.ids import AccountId, PostId
+from socialsite.recipes.time_queue import TimeQueue
 from socialsite.store import Read, Reply, Store, load_script
 from timelines import keys
 from timelines.posts.post import Poll
@@ -31,10 +32,10 @@ class PollRepository:
     """The repository of `posts:{<id>}:votes`, `posts:{<id>}:tally`, `timelines:{<account>}:voted` and the due polls."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
         self._posts = store.component("posts")
         self._timelines = store.component("timelines")
-        self._jobs = store.component("jobs")
+        self.ends = TimeQueue(store, keys.poll_ends(), lambda member: PostId(int(member)))
+        """The polls whose voters are not all notified, by the time at which they end."""
 
     async def vote(
         self, post_id: PostId, poll: Poll, account_id: AccountId, choices: Collection[int], now_ms: int
@@ -62,18 +63,6 @@ class PollRepository:
         """Return voters from the position `start` on. The positions of an ended poll do not change."""
         reply = await self._posts.execute("ZRANGE", keys.poll_votes(post_id), start, start + count - 1)
         return [AccountId(int(member)) for member in reply]
-
-    async def schedule_end(self, post_id: PostId, ends_ms: int) -> None:
-        """Store when the poll ends, so that a worker notifies the voters. The call may be repeated."""
-        await self._jobs.write_one("ZADD", keys.poll_ends(), ends_ms, post_id)
-
-    async def ended_before(self, now_ms: int, limit: int) -> list[PostId]:
-        """Return polls that have ended and whose voters are not all notified, the oldest first."""
-        reply = await self._jobs.execute("ZRANGE", keys.poll_ends(), "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
-        return [PostId(int(member)) for member in reply]
-
-    async def complete_end(self, post_id: PostId) -> None:
-        await self._jobs[keys.poll_ends()].execute("ZREM", keys.poll_ends(), post_id)
 
 
 def read_tallies(post_ids: Sequence[PostId]) -> Read[dict[PostId, Tally]]:

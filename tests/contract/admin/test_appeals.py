@@ -109,8 +109,8 @@ async def test_an_appeal_whose_request_ended_after_it_was_stored_reaches_the_que
 ) -> None:
     made, repository = await sanctions.apply(sam, bob.id, "warning", "Please be kind."), services.repositories.sanctions
     await services.sanctions.appeal(bob.id, made.id, APPEAL)
-    await repository.appeals.remove(bob.id, made.id)
-    await repository.due.add(bob.id, made.id, services.clock.now_ms() - 1)
+    await repository.appeals.remove((bob.id, made.id))
+    await repository.due.add((bob.id, made.id), services.clock.now_ms() - 1)
     await sanctions.complete_due()
     assert [each.id for each in (await sanctions.list_appeals(0, 10))[0]] == [made.id]
 
@@ -121,12 +121,12 @@ async def test_no_entry_without_an_open_appeal_stays_in_the_queue_of_staff(
     repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
     without = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
     decided = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
-    await repository.appeals.add(bob.id, without.id, now_ms)
+    await repository.appeals.add((bob.id, without.id), now_ms)
     await services.sanctions.appeal(bob.id, decided.id, APPEAL)
     await sanctions.decide_appeal(sam, bob.id, decided.id, accept=False, answer="It is right.")
     await services.sanctions.appeal(bob.id, decided.id, APPEAL)  # the form is sent again
-    assert await repository.appeals.list_oldest(10) == [(bob.id, without.id)]
-    await repository.appeals.add(bob.id, decided.id, now_ms)  # as an earlier release did it
+    assert await repository.appeals.oldest(10) == [((bob.id, without.id), now_ms)]
+    await repository.appeals.add((bob.id, decided.id), now_ms)  # as an earlier release did it
     assert await sanctions.list_appeals(0, 10) == ([], None)
     await sanctions.complete_due()
-    assert await repository.appeals.list_oldest(10) == []
+    assert await repository.appeals.oldest(10) == []

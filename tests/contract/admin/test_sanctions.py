@@ -121,7 +121,7 @@ async def test_only_a_suspended_account_can_be_deleted_and_its_sanctions_are_del
     await sanctions.apply(sam, bob.id, "delete", "Deleted.")
     assert (await services.accounts.get(bob.id)).state == "deleted"
     assert await services.repositories.sanctions.list_all(bob.id) == []
-    assert await services.repositories.sanctions.due.list_oldest(10) == []
+    assert await services.repositories.sanctions.due.oldest(10) == []
     with pytest.raises(AccountNotFound):
         await sanctions.apply(sam, bob.id, "note", "Too late.")
 
@@ -180,18 +180,18 @@ async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_st
 ) -> None:
     repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
     stored = Sanction("suspend", SanctionId(9), bob.id, AccountId(1), "Suspended.", now_ms)
-    await repository.due.add(bob.id, stored.id, now_ms - 1)
-    await repository.due.add(bob.id, SanctionId(7), now_ms - 1)  # this one was never stored
+    await repository.due.add((bob.id, stored.id), now_ms - 1)
+    await repository.due.add((bob.id, SanctionId(7)), now_ms - 1)  # this one was never stored
     await repository.add(stored, is_news=True)
     await sanctions.complete_due()
     assert not (await services.accounts.get(bob.id)).is_active
     await repository.change(bob.id, stored.id, lambda each: each.with_undo(AccountId(1), now_ms))
-    await repository.due.add(bob.id, stored.id, now_ms - 1)
+    await repository.due.add((bob.id, stored.id), now_ms - 1)
     await sanctions.complete_due()
     assert (await services.accounts.get(bob.id)).is_active
     (completed,) = await services.repositories.sanctions.list_all(bob.id)
     assert completed.is_complete
-    assert await repository.due.list_oldest(10, until_ms=now_ms + COMPLETION_DELAY_MS) == []
+    assert await repository.due.oldest(10, until_ms=now_ms + COMPLETION_DELAY_MS) == []
 
 
 async def test_a_form_that_is_sent_twice_makes_one_sanction(
@@ -262,7 +262,7 @@ async def test_an_undo_while_the_sanction_is_performed_wins(
     await sanctions.undo(sam, bob.id, made.id)
     await sanctions._perform(made)
     assert (await services.accounts.get(bob.id)).is_active
-    assert await repository.due.list_oldest(10, until_ms=now_ms + COMPLETION_DELAY_MS) == []
+    assert await repository.due.oldest(10, until_ms=now_ms + COMPLETION_DELAY_MS) == []
 
 
 class InterruptedSanctions(SanctionService):

@@ -246,8 +246,8 @@ async def test_an_appeal(operator: OperatorMail) -> None:
     sanctions, now_ms = operator.services.repositories.sanctions, operator.services.clock.now_ms()
     await hold_alert(
         operator,
-        lambda: sanctions.appeals.add(operator.sam.id, SanctionId(1), now_ms),
-        lambda: sanctions.appeals.remove(operator.sam.id, SanctionId(1)),
+        lambda: sanctions.appeals.add((operator.sam.id, SanctionId(1)), now_ms),
+        lambda: sanctions.appeals.remove((operator.sam.id, SanctionId(1))),
         "Appeals wait for a decision",
     )
 
@@ -476,7 +476,7 @@ async def test_the_daily_summary_is_sent_once_to_staff_that_chose_it(operator: O
         for each, target in ((reporter, other), (other, reporter))
     ]
     await services.reports.close(operator.sam.id, [reports[0].id])
-    await services.repositories.joining.enqueue("carol", services.clock.now_ms())
+    await services.repositories.joining.applications.add("carol", services.clock.now_ms())
     await operator.services.statistics.meter.flush()
     assert await operator.check() == ["The last day of Socialsite"]
     assert "There was no backup yet." in operator.last_text()

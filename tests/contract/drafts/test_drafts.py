@@ -31,7 +31,7 @@ async def make_due(services: Services, person: Person, draft: Draft) -> Draft:
     """Move the time of a scheduled post into the past, in the draft and in the queue of due posts."""
     past = structs.replace(draft, scheduled_ms=services.clock.now_ms() - 1)
     assert await services.repositories.drafts.replace(person.id, draft, past)
-    await services.repositories.drafts.schedule(DuePost(person.id, draft.id), services.clock.now_ms() - 1)
+    await services.repositories.drafts.due.add(DuePost(person.id, draft.id), services.clock.now_ms() - 1)
     return past
 
 
@@ -141,7 +141,7 @@ async def test_the_drafts_of_a_deleted_account_are_deleted(world: World, service
     await world.deliver_all()
     key = keys.drafts(alice.id)
     assert not await services.store.node(key).execute("EXISTS", key)
-    await services.repositories.drafts.schedule(DuePost(alice.id, draft.id), services.clock.now_ms() - 1)
+    await services.repositories.drafts.due.add(DuePost(alice.id, draft.id), services.clock.now_ms() - 1)
     assert await services.drafts.publish_due() == 1
 
 
@@ -155,7 +155,7 @@ async def test_no_due_entry_is_left_without_its_scheduled_post(
     monkeypatch.setattr("timelines.drafts.repository.DRAFTS_CAP", 1)
     with pytest.raises(DraftsCapReached):
         await schedule(services, alice)
-    assert await services.repositories.drafts.due_before(later_ms, 10) == []
+    assert await services.repositories.drafts.due.oldest(10, until_ms=later_ms) == []
 
 
 async def test_concurrent_changes_of_two_devices_leave_a_scheduled_post_due(world: World, services: Services) -> None:
@@ -167,5 +167,5 @@ async def test_concurrent_changes_of_two_devices_leave_a_scheduled_post_due(worl
         drafts = services.drafts
         await asyncio.gather(*(drafts.save(alice.id, Draft(draft.id, draft.fields, scheduled_ms=at)) for at in times))
         (stored,) = await drafts.all(alice.id)
-        due = await services.repositories.drafts.due_before(at_ms, 10)
-        assert due == ([] if stored.scheduled_ms is None else [DuePost(alice.id, draft.id)])
+        due = await services.repositories.drafts.due.oldest(10, until_ms=at_ms)
+        assert due == ([] if stored.scheduled_ms is None else [(DuePost(alice.id, draft.id), at_ms)])

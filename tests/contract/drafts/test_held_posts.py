@@ -142,7 +142,7 @@ async def test_a_scheduled_first_post_is_held_at_its_time(services: Services, al
     now_ms = services.clock.now_ms()
     draft = Draft(services.ids.next_id(), (("text", LINK),), scheduled_ms=now_ms - 1)
     assert await services.repositories.drafts.save(alice.id, draft, is_new=True)
-    await services.repositories.drafts.schedule(DuePost(alice.id, draft.id), now_ms - 1)
+    await services.repositories.drafts.due.add(DuePost(alice.id, draft.id), now_ms - 1)
     await services.drafts.publish_due()
     assert await texts_of(services, alice) == []
     (held,) = await held_of(services)
@@ -182,18 +182,18 @@ async def test_a_crash_between_the_steps_of_holding_and_releasing_loses_nothing(
 ) -> None:
     now_ms = services.clock.now_ms()
     drafts = services.repositories.drafts
-    await drafts.enqueue_held(DuePost(alice.id, 77), now_ms)  # dies before the draft is stored: a young entry stays
-    await drafts.enqueue_held(DuePost(alice.id, 78), now_ms - 2 * HOUR_MS)
+    await drafts.held.add(DuePost(alice.id, 77), now_ms)  # dies before the draft is stored: a young entry stays
+    await drafts.held.add(DuePost(alice.id, 78), now_ms - 2 * HOUR_MS)
     with pytest.raises(PostHeld):
         await publish(services, alice)
     (draft,) = await held_of(services)
     assert await services.drafts.count_held() == 2
-    await drafts.schedule(DuePost(alice.id, draft.id), now_ms)  # release dies before it changes the draft
+    await drafts.due.add(DuePost(alice.id, draft.id), now_ms)  # release dies before it changes the draft
     await services.drafts.publish_due()
     assert [each.id for each in await held_of(services)] == [draft.id]
     await services.drafts.release(alice.id, draft.id, draft.held_ms)
-    await drafts.enqueue_held(DuePost(alice.id, draft.id), now_ms)  # release dies before it removes the entry,
-    await drafts.complete(DuePost(alice.id, draft.id))  # and a worker has removed the due entry too early
+    await drafts.held.add(DuePost(alice.id, draft.id), now_ms)  # release dies before it removes the entry,
+    await drafts.due.remove(DuePost(alice.id, draft.id))  # and a worker has removed the due entry too early
     assert await held_of(services) == []
     await services.drafts.publish_due()
     assert await texts_of(services, alice) == [LINK]

@@ -155,7 +155,7 @@ async def test_a_refused_account_is_deleted_after_it_was_read_and_its_handle_is_
 async def make_deletion_due(services: Services, account_id: AccountId) -> None:
     due_ms = services.clock.now_ms() - 1
     await services.repositories.accounts.edit(account_id, {"delete_ms": str(due_ms)})
-    await services.repositories.accounts.schedule_deletion(account_id, due_ms)
+    await services.repositories.accounts.deletions.add(account_id, due_ms)
 
 
 async def test_an_account_that_waits_for_approval_waits_again_after_a_suspension(services: Services) -> None:
@@ -210,8 +210,8 @@ async def test_a_crash_between_the_parts_of_a_sign_up_hides_no_application(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await services.site.change(joining="approval")
-    await services.repositories.joining.enqueue("never_created", services.clock.now_ms() - DAY_MS)
-    await services.repositories.joining.enqueue("in_progress", services.clock.now_ms())
+    await services.repositories.joining.applications.add("never_created", services.clock.now_ms() - DAY_MS)
+    await services.repositories.joining.applications.add("in_progress", services.clock.now_ms())
     await sign_up(services, "alice")
     assert await queue_of(services) == ["alice"]
     assert await services.joining.count_waiting() == 2  # the entry of the crash is removed, the young one stays
@@ -253,7 +253,7 @@ async def test_an_approved_account_cannot_be_withdrawn(services: Services) -> No
     gina = AccountId((await sign_up(services, "gina")).id)
     assert not await services.accounts.withdraw(account_id=gina)
     assert (await services.accounts.get(gina)).delete_ms == 0
-    assert await services.accounts.accounts.due_deletions(1 << 53, 10) == []
+    assert await services.accounts.accounts.deletions.oldest(10) == []
 
 
 async def test_the_page_of_staff_hides_no_sign_up_with_a_handle_that_became_free(services: Services) -> None:
@@ -261,8 +261,8 @@ async def test_the_page_of_staff_hides_no_sign_up_with_a_handle_that_became_free
     await services.site.change(joining="approval")
     former = await sign_up(services, "gina")
     assert await services.accounts.withdraw(account_id=AccountId(former.id))
-    await services.joining.joining.dequeue("gina")
-    await services.joining.joining.enqueue("gina", services.clock.now_ms())
+    await services.joining.joining.applications.remove("gina")
+    await services.joining.joining.applications.add("gina", services.clock.now_ms())
     assert await queue_of(services) == []
     assert (await sign_up(services, "gina")).state == WAITING
     assert await queue_of(services) == ["gina"]
@@ -275,4 +275,4 @@ async def test_a_refusal_of_an_account_that_does_not_wait_delays_no_deletion(ser
     due_ms = await services.accounts.request_deletion(account_id=gina)
     with pytest.raises(AccountNotFound):
         await services.joining.refuse(gina, AccountId(sam.id), "No.")
-    assert await services.accounts.accounts.due_deletions(due_ms, 10) == [gina]
+    assert await services.accounts.accounts.deletions.oldest(10, until_ms=due_ms) == [(gina, due_ms)]

@@ -119,7 +119,7 @@ async def test_a_deletion_leaves_no_data_of_the_account_with_staff(moderated: Mo
         await world.deliver_all()
     assert await services.repositories.sanctions.list_all(bob.id) == []
     assert await moderated.sanctions.list_appeals(0, 10) == ([], None)
-    assert await services.repositories.sanctions.appeals.list_oldest(1) == []
+    assert await services.repositories.sanctions.appeals.oldest(1) == []
     assert await services.joining.invitations(bob.id) == {}
     assert (await services.drafts.held(0, 10))[0] == []
     entries, _next = await services.reports.queue(moderated.sam.id)

@@ -198,7 +198,7 @@ async def use_relations(site: Services, world: World) -> None:
     await site.staff.set_role(heidi.id, "moderator")
     warning = await SanctionService(site).apply(Actor(heidi.id, "abad1dea"), ivan.id, "warning", "Please be kind.")
     await site.sanctions.appeal(ivan.id, warning.id, "I think that I have been kind to everybody.")
-    await site.repositories.sanctions.due.add(ivan.id, warning.id, site.clock.now_ms())
+    await site.repositories.sanctions.due.add((ivan.id, warning.id), site.clock.now_ms())
     await ivan.locks()
     await grace.follows(ivan)
     now_ms = site.clock.now_ms()
@@ -249,7 +249,7 @@ async def use_pictures(site: Services, world: World) -> None:
     assert await encode_all(site) == 1
     await site.media.measure()
     await site.media_queue.add(b"not a job")
-    await site.repositories.accounts.schedule_deletion(judy.id, site.clock.now_ms() + 1_000)
+    await site.repositories.accounts.deletions.add(judy.id, site.clock.now_ms() + 1_000)
     export = await site.exports.request(judy.id, "https://site.example", "en")
     await site.repositories.transfers.add_imported(judy.id, export.id, [("ab" * 16, PostId(1))], export.expires_ms)
 

@@ -49,7 +49,7 @@ class Polls:
         assert post.details
         assert post.details.poll
         past = services.clock.now_ms() - 1
-        await services.repositories.poll_votes.schedule_end(post.id, past)
+        await services.repositories.poll_votes.ends.add(post.id, past)
         poll = structs.replace(post.details.poll, ends_ms=past)
         key = keys.post(post.id)
         ended = structs.replace(post, details=structs.replace(post.details, poll=poll))

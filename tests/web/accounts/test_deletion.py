@@ -38,7 +38,7 @@ async def test_a_deleted_account_is_hidden_at_once_and_deleted_after_the_grace_p
     assert (await graceful_site.accounts.get(ALICE)).state == SUSPENDED
     await pass_grace_period(graceful_site)
     assert (await graceful_site.accounts.get(ALICE)).state == DELETED
-    assert await graceful_site.repositories.accounts.due_deletions(1 << 53, 10) == []
+    assert await graceful_site.repositories.accounts.deletions.oldest(10) == []
 
 
 async def test_a_log_in_offers_to_take_the_deletion_back(graceful_site: Services, alice: HttpBrowser) -> None:

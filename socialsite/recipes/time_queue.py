@@ -1,0 +1,53 @@
+"""Members in the order of a time (Unix ms): when a worker deals with them, or since when they wait for staff."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from socialsite.store import Key, Script, Store
+
+M = TypeVar("M")
+
+
+def encode_pair(ids: tuple[int, int]) -> str:
+    """Return the stored form of two ids, such as those of an account and of its draft."""
+    return f"{ids[0]}:{ids[1]}"
+
+
+class TimeQueue(Generic[M]):
+    """A sorted set. `parse` reads a stored member, and `encode` is the reverse. `add_script` replaces ZADD."""
+
+    def __init__(
+        self,
+        store: Store,
+        key: Key,
+        parse: Callable[[bytes], M],
+        encode: Callable[[M], Any] = str,
+        add_script: Script | None = None,
+    ) -> None:
+        self._component, self._key = store.component(key.component), key
+        self._parse, self._encode, self._add_script = parse, encode, add_script
+
+    async def add(self, member: M, at_ms: int, *, keeps_time: bool = False) -> None:
+        """Store the time of a member. With `keeps_time`, a member that is stored already keeps its time."""
+        if self._add_script is not None:
+            await self._component.write_script(self._add_script, [self._key], [at_ms, self._encode(member)])
+        else:
+            flags = ("NX",) if keeps_time else ()
+            await self._component.write_one("ZADD", self._key, *flags, at_ms, self._encode(member))
+
+    async def remove(self, member: M) -> None:
+        await self._component.write_one("ZREM", self._key, self._encode(member))
+
+    async def contains(self, member: M) -> bool:
+        return await self._component.execute("ZSCORE", self._key, self._encode(member)) is not None
+
+    async def count(self) -> int:
+        return int(await self._component.execute("ZCARD", self._key))
+
+    async def oldest(self, limit: int, after_ms: int = 0, until_ms: float = math.inf) -> list[tuple[M, int]]:
+        """Return the members of this time with their times, oldest first, without those of `after_ms`."""
+        bounds = f"({after_ms}", until_ms, "BYSCORE", "LIMIT", 0, limit, "WITHSCORES"
+        reply = await self._component.execute("ZRANGE", self._key, *bounds)
+        pairs = zip(reply[::2], reply[1::2], strict=True)
+        return [(self._parse(member), int(float(at_ms))) for member, at_ms in pairs]
