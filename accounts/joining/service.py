@@ -86,10 +86,7 @@ class JoiningService:
             raise InvitationNeeded
         if not code:
             return None
-        _code, inviter, row = await self._find_inviter(code)
-        if len(row.handles) >= row.uses and handle.lower() not in row.handles:
-            raise InvitationInvalid
-        return inviter
+        return (await self._find_inviter(code, handle.lower()))[1]
 
     @sensitive_variables("password")
     async def sign_up(
@@ -291,28 +288,25 @@ class JoiningService:
             lambda row: structs.replace(row, is_ended=True) if row.handles else None,
         )
 
-    async def _find_inviter(self, text: str) -> tuple[InvitationCode, Account, Invitation]:
-        """Return an invitation that exists, of an account that may invite. Raises InvitationInvalid."""
+    async def _find_inviter(self, text: str, handle: str) -> tuple[InvitationCode, Account]:
+        """Return an invitation that the handle may use, and the account that invites. Raises InvitationInvalid."""
         code = InvitationCode.parse(text)
         if code is None:
             raise InvitationInvalid
         row, inviter = await run_together(self.joining.find_invitation(code), self.accounts.find(code.inviter_id))
-        if row is None or inviter is None or not self.may_invite(inviter) or row.is_ended:
+        is_usable = row is not None and row.is_usable_by(handle, self.clock.now_ms())
+        if not is_usable or inviter is None or not self.may_invite(inviter):
             raise InvitationInvalid
-        if not row.is_open(self.clock.now_ms()) and len(row.handles) < row.uses:
-            raise InvitationInvalid
-        return code, inviter, row
+        return code, inviter
 
     async def _take_use(self, text: str, handle: str) -> InvitationCode:
         """Count a use for the handle, once. Raises InvitationInvalid."""
-        code, _inviter, _row = await self._find_inviter(text)
+        code, _inviter = await self._find_inviter(text, handle)
 
         def add_handle(row: Invitation) -> Invitation:
-            if handle in row.handles:  # an interrupted sign-up, or a taken handle
-                return row
-            if not row.is_open(self.clock.now_ms()):
+            if not row.is_usable_by(handle, self.clock.now_ms()):
                 raise InvitationInvalid
-            return structs.replace(row, handles=(*row.handles, handle))
+            return row if handle in row.handles else structs.replace(row, handles=(*row.handles, handle))
 
         if not await self.joining.change_invitation(code, add_handle):
             raise InvitationInvalid

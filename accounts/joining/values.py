@@ -46,7 +46,7 @@ class Invitation(msgspec.Struct, frozen=True, array_like=True):
     uses: int
     note: str = ""
     handles: tuple[str, ...] = ()
-    """The handles that used it. A sign-up that was interrupted can use it again with the same handle."""
+    """The handles that used it."""
     is_ended: bool = False
 
     @property
@@ -55,6 +55,10 @@ class Invitation(msgspec.Struct, frozen=True, array_like=True):
 
     def is_open(self, now_ms: int) -> bool:
         return not self.is_ended and now_ms < self.expires_ms and not self.is_used_up
+
+    def is_usable_by(self, handle: str, now_ms: int) -> bool:
+        """Return whether a sign-up with this handle may use it: also again, after it was interrupted."""
+        return self.is_open(now_ms) or (handle in self.handles and not self.is_ended)
 
 
 class Application(NamedTuple):
