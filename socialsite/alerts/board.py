@@ -14,6 +14,9 @@ NAMES = (
     "dead_letters", "mails", "integrity", "reports", "appeals",
 )  # fmt: skip
 REMIND_AFTER_MS = DAY_MS
+CALM_MS = 600_000
+"""An alert that ended twice within a day ends again after this time without it, one that ended three times after twice
+this time, and so on. So an alert that comes and goes does not use up the mails of a day."""
 SET_SCRIPT = load_script("set_value.lua", __package__)
 EventKind = Literal["begin", "remind", "end"]
 
@@ -69,7 +72,8 @@ class Board(msgspec.Struct, frozen=True, omit_defaults=True):
         past = [(name, end_ms) for name, end_ms in self.past if end_ms > now_ms - DAY_MS]
         for name, finding in results.items():
             former = alerts.pop(name, None)
-            alert, kind = advance(former, finding, now_ms)
+            ends = sum(each == name for each, _end_ms in past)
+            alert, kind = advance(former, finding, now_ms, calm_ms=max(0, ends - 1) * CALM_MS)
             if alert is not None:
                 alerts[name] = alert
             if kind is not None and (shown := alert or former) is not None:
@@ -80,16 +84,23 @@ class Board(msgspec.Struct, frozen=True, omit_defaults=True):
         return replace(self, started_ms=self.started_ms or now_ms, alerts=alerts, past=tuple(past)), events
 
 
-def advance(alert: Alert | None, finding: Finding | None, now_ms: int) -> tuple[Alert | None, EventKind | None]:
-    """Return the alert after a check. It begins with the second check that finds it, and ends after two without."""
+def advance(
+    alert: Alert | None, finding: Finding | None, now_ms: int, calm_ms: int = 0
+) -> tuple[Alert | None, EventKind | None]:
+    """Return the alert after a check.
+
+    It begins with the second check that finds it, and ends after two without that are `calm_ms` apart.
+    """
     if finding is None:
         if alert is None or not alert.told_ms:
             return None, None
-        return (None, "end") if alert.clear_ms else (replace(alert, clear_ms=now_ms), None)
+        if alert.clear_ms and now_ms - alert.clear_ms >= calm_ms:
+            return None, "end"
+        return replace(alert, clear_ms=alert.clear_ms or now_ms), None
     if alert is None:
         return Alert(now_ms, finding), None
     alert = replace(alert, finding=finding, clear_ms=0)
-    if alert.told_ms and now_ms - alert.told_ms < REMIND_AFTER_MS:
+    if alert.told_ms and 0 <= now_ms - alert.told_ms < REMIND_AFTER_MS:  # not below 0: the clock was ahead
         return alert, None
     return replace(alert, told_ms=now_ms), "remind" if alert.told_ms else "begin"
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from accounts.mail.values import decode_job
-from socialsite.alerts.board import AlertRepository, Board, Finding
+from socialsite.alerts.board import REMIND_AFTER_MS, AlertRepository, Board, Finding
 from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.outgoing.requests import CertificateRefused, OutgoingFailed, OutgoingRefused
@@ -43,6 +43,7 @@ class Check(NamedTuple):
     services: Services
     board: Board
     now_ms: int
+    machine: str
 
 
 async def run_checks(check: Check) -> tuple[Results, dict[str, tuple[int, int]]]:
@@ -174,7 +175,14 @@ async def check_appeals(check: Check) -> Finding | None:
 
 
 async def check_disk(check: Check) -> Finding | None:
-    return _about([name for name, _ in await asyncio.to_thread(find_disks, check.services, only_full=True)])
+    """Check the disks of this machine. They say nothing about those that another machine found within a day."""
+    full = await asyncio.to_thread(find_disks, check.services, only_full=True)
+    own, alert = f"{check.machine}:", check.board.alerts.get("disk")
+    if not full and alert is not None and not alert.finding.subject.startswith(own):
+        age_ms = check.now_ms - max(alert.since_ms, alert.told_ms)
+        if age_ms < REMIND_AFTER_MS + HOUR_MS:  # later that machine would have reminded of it
+            raise OSError("another machine found it")
+    return _about([own + name for name, _free_bytes in full])
 
 
 def find_disks(services: Services, *, only_full: bool = False) -> list[tuple[str, int]]:

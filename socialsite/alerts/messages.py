@@ -116,10 +116,14 @@ def make_mail(
 
 
 async def send_now(job: SendMail) -> bool:
-    """Send a mail from this process, with the host as the name of the site. Returns whether the mail server took it."""
+    """Send a mail from this process, with the host as the name of the site. Returns whether the mail server took it.
+
+    A server that answers slowly delays the other checks by at most the time of two steps of the dialogue.
+    """
     try:
-        await asyncio.to_thread(build_message(job, {}, urlsplit(settings.SITE_URL).hostname or "").send)
+        async with asyncio.timeout(2 * settings.EMAIL_TIMEOUT):
+            await asyncio.to_thread(build_message(job, {}, urlsplit(settings.SITE_URL).hostname or "").send)
     except (OSError, smtplib.SMTPException) as error:
-        log.error("alert_not_sent", mail=job.id, reason=str(error))
+        log.error("alert_not_sent", mail=job.id, reason=str(error) or type(error).__name__)
         return False
     return True

@@ -1,5 +1,6 @@
 """Checks the site, tells staff by mail and push what begins and ends, and sends a daily summary."""
 
+import platform
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -41,24 +42,26 @@ class Operator(NamedTuple):
 
 
 class AlertService:
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, machine: str = "") -> None:
+        """`machine` is the name of this machine in alerts, by default its host name."""
         self._services = services
+        self._machine = machine or platform.node()
         self._alerts = AlertRepository(services.store)
 
     async def check(self) -> None:
         """Make all checks once. A crash between the messages and the new state repeats messages with the same ids."""
         now_ms = self._services.clock.now_ms()
         former = await self._alerts.load()
-        results, replicas = await run_checks(Check(self._services, former, now_ms))
+        results, replicas = await run_checks(Check(self._services, former, now_ms, self._machine))
         board, events = former.advance(results, now_ms)
         if events:
             await self._tell(events, has_workers=results.get("workers") is None)
         board = replace(board, replicas=replicas)
         await self._alerts.save(board)
-        if (day_ms := (now_ms - SUMMARY_MS) // DAY_MS * DAY_MS) > former.summary_ms:
+        if (day_ms := (now_ms - SUMMARY_MS) // DAY_MS * DAY_MS) != former.summary_ms:
             try:
                 await self._send_summary(board, day_ms)
-            except StoreError as error:  # the next check tries it again
+            except (StoreError, OSError) as error:  # the next check tries it again
                 log.warning("summary_not_sent", reason=type(error).__name__)
             else:
                 await self._alerts.save(replace(board, summary_ms=day_ms))

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from accounts.mail.values import SendMail, encode_job
 from accounts.sanctions.sanction import SanctionId
 from accounts.sessions.values import BearerToken, TokenGrant
-from socialsite.alerts.board import AlertRepository
+from socialsite.alerts.board import AlertRepository, Board
 from socialsite.alerts.checks import HOUR_MS
 from socialsite.alerts.service import AlertService
 from socialsite.alerts.watch import AlertWatch
@@ -134,6 +135,35 @@ async def test_a_disk_that_is_nearly_full(operator: OperatorMail, settings: Any)
             disk.empty()
 
         await hold_alert(operator, fill, empty, "A disk is nearly full")
+
+
+async def test_a_disk_of_another_machine_stays_in_the_alert(operator: OperatorMail, settings: Any) -> None:
+    services, own_root = operator.services, settings.MAIL_ROOT
+
+    async def check(machine: str, folder: Path) -> list[str]:
+        settings.MAIL_ROOT = folder
+        await AlertService(services, machine).check()
+        return await operator.receive()
+
+    async def begin(full: Path) -> None:
+        assert await check("web-1", full) == []
+        assert await check("web-2", own_root) == []
+        assert await check("web-1", full) == ["A disk is nearly full"]
+        assert f"free for web-1:{full.parent}." in operator.last_text()
+        assert await check("web-2", own_root) + await check("web-2", own_root) == []
+
+    with mounted_disk(6) as disk:
+        await begin(disk.directory / "mail")
+        assert await check("web-1", own_root) == []
+        assert await check("web-1", own_root) == ["Ended: A disk is nearly full"]
+        await begin(disk.directory / "mail")
+    alerts = AlertRepository(services.store)
+    board = await alerts.load()
+    old_ms = board.alerts["disk"].told_ms - DAY_MS - 2 * HOUR_MS  # the machine is gone, and reminds nobody
+    gone = structs.replace(board.alerts["disk"], since_ms=old_ms, told_ms=old_ms)
+    await alerts.save(structs.replace(board, alerts={"disk": gone}))
+    assert await check("web-2", own_root) == []
+    assert await check("web-2", own_root) == ["Ended: A disk is nearly full"]
 
 
 async def test_a_backup_that_is_too_old(
@@ -298,13 +328,14 @@ async def test_a_store_that_is_down_is_told_once_by_one_process(settings: Any) -
 
 async def test_processes_that_check_at_the_same_time_tell_an_alert_once(operator: OperatorMail, settings: Any) -> None:
     settings.ALERT_INTERVAL_S = 0.001
+    await operator.choose(gets_summary=True)
     watches = [AlertWatch(operator.services) for _ in range(3)]
     counts = DamageCounts(operator.services.store)
-    for damage, title in (({"x": 1}, ""), ({}, "Ended: ")):
+    for damage, titles in (({"x": 1}, ["", "The last day of Socialsite"]), ({}, ["Ended: "])):
         await counts.replace(damage)
         for _ in range(4):
             await asyncio.gather(*(watch.check_once() for watch in watches))
-        assert await operator.receive() == [f"{title}The integrity check found problems"]
+        assert sorted(await operator.receive()) == [f"{titles[0]}The integrity check found problems", *titles[1:]]
 
 
 @pytest.mark.nightly
@@ -424,6 +455,30 @@ async def test_a_push_service_that_does_not_answer_delays_no_mail(operator: Oper
         await check
 
 
+async def test_a_mail_server_that_answers_byte_by_byte_does_not_repeat_an_alert(
+    operator: OperatorMail, settings: Any
+) -> None:
+    """The time limit of a step begins again with each byte."""
+    services, settings.EMAIL_TIMEOUT = operator.services, 0.5
+    await services.outbox.deregister("abad1dea")
+
+    async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                writer.write(b"2")
+                await asyncio.sleep(0.1)
+                await writer.drain()
+
+    server = await asyncio.start_server(drip, "127.0.0.1")
+    smtp_port, settings.EMAIL_PORT = settings.EMAIL_PORT, server.sockets[0].getsockname()[1]
+    async with server:
+        async with asyncio.timeout(10):
+            for _ in range(3):
+                await AlertService(services).check()
+        settings.EMAIL_PORT = smtp_port
+        assert await operator.receive() == ["No worker runs"]
+
+
 async def test_a_mail_of_another_release_stops_no_check(operator: OperatorMail) -> None:
     services, counts = operator.services, DamageCounts(operator.services.store)
     await services.mail_queue.postpone(b"a mail of the next release", services.clock.now_ms() + DAY_MS)
@@ -465,6 +520,29 @@ async def test_a_full_server_is_told_once(
     assert [str(each["Subject"]).partition(": ")[2] for each in plain_operator.smtp.to(ADDRESS)] == [
         "The integrity check found problems", "The memory of Redis is nearly full",
     ]  # fmt: skip
+
+
+async def test_a_folder_that_cannot_be_read_stops_no_check(operator: OperatorMail, settings: Any) -> None:
+    await operator.choose(gets_summary=True)
+    media, settings.MAIL_ROOT = settings.MAIL_ROOT, Path("/x" * 5_000)  # ENAMETOOLONG
+    await DamageCounts(operator.services.store).add({"x": 2})
+    assert await operator.check(2) == ["The integrity check found problems"]
+    settings.MAIL_ROOT = media
+    assert await operator.check() == ["The last day of Socialsite"]
+
+
+async def test_a_clock_that_was_ahead_delays_no_summary(operator: OperatorMail) -> None:
+    alerts, now_ms = AlertRepository(operator.services.store), operator.services.clock.now_ms()
+    await operator.choose(gets_summary=True)
+    await alerts.save(Board(summary_ms=now_ms + 400 * DAY_MS))
+    assert await operator.check(2) == ["The last day of Socialsite"]
+
+
+async def test_each_address_of_the_setting_gets_a_mail(operator: OperatorMail, settings: Any) -> None:
+    settings.ALERT_MAIL = ["a@example.org", "b@example.org"]
+    await DamageCounts(operator.services.store).add({"x": 2})
+    await operator.check(2)
+    assert {str(each["To"]) for each in operator.smtp.messages} == {*settings.ALERT_MAIL, ADDRESS}
 
 
 async def test_the_daily_summary_is_sent_once_to_staff_that_chose_it(operator: OperatorMail) -> None:

@@ -41,6 +41,19 @@ def test_a_lasting_alert_is_told_again_once_a_day() -> None:
     assert tell(board, [None] * 2, start_ms=3 * DAY_MS)[1] == ["", "end"]
 
 
+def test_an_alert_that_begins_and_ends_all_day_fills_no_mailbox() -> None:
+    board, told = tell(Board(), [FULL, FULL, None, None] * 360)
+    assert sum(map(bool, told)) <= 6, "the mails of a day are limited, and other alerts need some of them"
+    assert "disk" in board.active
+    board, told = tell(board, [None] * 30, start_ms=DAY_MS + 2 * MINUTE_MS)
+    assert told.count("end") == 1
+
+
+def test_a_clock_that_was_ahead_delays_no_reminder() -> None:
+    board, _ = tell(Board(), [FULL, FULL], start_ms=400 * DAY_MS)
+    assert tell(board, [FULL, FULL])[1] == ["remind", ""]
+
+
 def test_a_check_that_cannot_be_made_changes_nothing() -> None:
     board, _ = tell(Board(), [FULL, FULL])
     assert board.advance({}, DAY_MS) == (board, [])
