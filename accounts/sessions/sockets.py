@@ -37,11 +37,12 @@ async def authenticate_socket(scope: Scope, services: SiteServices) -> SocketVie
         await services[ActionLimits].enforce(Caller(None, address), "address")
     cookie = cookies.get(settings.SESSION_COOKIE_NAME)
     account, session = await services[SessionService].load(cookie, services.clock.now_ms())
-    if account is None and services[SiteService].settings.members_only:
+    accepted, site = get_header(scope, b"accept-language"), services[SiteService].settings
+    if account is None and site.members_only:
         raise SignInRequired
     return SocketViewer(
         account_id=AccountId(account.id) if account else None,
         session_id=session.session_id if account else None,
-        language=choose_language(cookies.get(settings.LANGUAGE_COOKIE_NAME, ""), get_header(scope, b"accept-language")),
+        language=choose_language(cookies.get(settings.LANGUAGE_COOKIE_NAME, ""), accepted, site.default_language),
         address=address,
     )

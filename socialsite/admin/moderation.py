@@ -12,11 +12,10 @@ from accounts.mail.repository import MailAccount
 from accounts.mail.values import SentMail
 from accounts.models import Account
 from accounts.sanctions.sanction import Sanction
-from accounts.sanctions.texts import STARTING_TEXTS
 from accounts.security.events import SecurityEvent
 from accounts.sessions.values import ActiveSession
 from socialsite.admin.audit_log import Actor, AuditLog
-from socialsite.admin.sanctions import SanctionService, get_target
+from socialsite.admin.sanctions import SanctionService, find_starting_text, get_target
 from socialsite.analytics.stats import ViewCounts
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -129,7 +128,8 @@ class Moderation:
 
     async def suspend(self, actor: Actor, account_id: AccountId) -> None:
         """Suspend an account with the text that staff otherwise edits."""
-        await SanctionService(self._services).apply(actor, account_id, "suspend", str(STARTING_TEXTS["suspend"]))
+        text, _language = await find_starting_text(self._services, account_id, "suspend")
+        await SanctionService(self._services).apply(actor, account_id, "suspend", text)
 
     async def reinstate(self, actor: Actor, account_id: AccountId) -> None:
         """Undo all suspensions of an account, and show it again if a repair hid it, not if its owner is deleting it."""

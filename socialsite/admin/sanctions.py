@@ -10,8 +10,8 @@ from typing import Final
 
 import structlog
 from django.conf import settings
+from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, override
 from msgspec.structs import replace
 
 from accounts.domain import DELETED, NO_ACCOUNT_ID, SUSPENDED
@@ -31,7 +31,7 @@ from accounts.sanctions.sanction import (
     SanctionId,
     SanctionKind,
 )
-from accounts.sanctions.texts import describe_kind
+from accounts.sanctions.texts import STARTING_TEXTS, describe_kind
 from socialsite.admin.audit_log import OPERATOR, Actor, AuditLog
 from socialsite.admin.errors import (
     AppealDecided,
@@ -68,6 +68,13 @@ async def get_target(services: Services, actor: Actor, account_id: AccountId) ->
     if actor != OPERATOR and (member is None or not outranks(member, account)):
         raise CannotModerateStaff
     return account
+
+
+async def find_starting_text(services: Services, account_id: AccountId, kind: SanctionKind) -> tuple[str, str]:
+    """Return the text to start from, and its language: that of the person's mails, or else the active one."""
+    language = (await services.mail.find(account_id)).language or get_language() or settings.LANGUAGE_CODE
+    with override(language):
+        return str(STARTING_TEXTS[kind]), language
 
 
 def _clean_text(text: str, field: str) -> str:

@@ -38,10 +38,15 @@ async def choose(request: SiteRequest) -> HttpResponse:
     return response
 
 
-def activate_language(tag: str) -> None:
-    """Use the language of a tag such as "de" or "de-AT" for this request, if the site has it."""
+def find_language(tag: str) -> str:
+    """Return the code of the language of a tag such as "de" or "de-AT", or "" if the site does not have it."""
     code = tag.lower().partition("-")[0]
-    if code in dict(settings.LANGUAGES):
+    return code if code in dict(settings.LANGUAGES) else ""
+
+
+def activate_language(tag: str) -> None:
+    """Use the language of a tag for this request, if the site has it."""
+    if code := find_language(tag):
         activate(code)
 
 

@@ -3,14 +3,13 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, override
 
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
 from accounts.factors.step_up import require_step_up
 from accounts.forms import parse_choice
-from accounts.mail.service import MailService
 from accounts.sanctions.presenters import sanction_json
 from accounts.sanctions.sanction import (
     KINDS,
@@ -22,10 +21,10 @@ from accounts.sanctions.sanction import (
     Sanction,
     SanctionId,
 )
-from accounts.sanctions.texts import KIND_LABELS, STARTING_TEXTS, describe_kind
+from accounts.sanctions.texts import KIND_LABELS, describe_kind
 from socialsite.admin.moderation import find_shown_posts
 from socialsite.admin.requests import build_next_url, get_actor, get_services
-from socialsite.admin.sanctions import SanctionService
+from socialsite.admin.sanctions import SanctionService, find_starting_text
 from socialsite.admin.views import accounts
 from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
@@ -55,9 +54,9 @@ async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
     `?report=` are chosen already.
     """
     kind = parse_choice("kind", request.GET.get("kind"), KINDS)
-    language = (await request.services[MailService].find(AccountId(account_id))).language or get_language()
+    text, language = await find_starting_text(get_services(request), AccountId(account_id), kind)
     with override(language):
-        fields = FormFields([("kind", kind), ("text", str(STARTING_TEXTS[kind])), ("warning", _("Sensitive content"))])
+        fields = FormFields([("kind", kind), ("text", text), ("warning", _("Sensitive content"))])
     for name in ("report", "post"):
         fields.replace(name, request.GET.getlist(name))
     found = await request.services[ReportService].reports.find_many(_parse_ids(fields, "report"))

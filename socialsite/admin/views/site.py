@@ -13,7 +13,7 @@ from accounts.roles import has_right
 from socialsite.admin.errors import MissingRight
 from socialsite.admin.labels import JsonObject
 from socialsite.admin.requests import record_action
-from socialsite.admin.site_forms import GROUPS, SiteForm
+from socialsite.admin.site_forms import GROUPS, SiteForm, describe_variable
 from socialsite.errors import Invalid
 from socialsite.site.accent import accent_css
 from socialsite.site.service import SiteService
@@ -80,7 +80,7 @@ async def show(
     page = {
         "groups": groups,
         "logo_error": logo_error,
-        "may_change_logo": "logo" not in site.from_environment,
+        "logo_note": describe_variable("logo") if "logo" in site.from_environment else "",
         "page_title": _("Your site"),
     }
     return page_response(request, "ops/site.html", page, status)

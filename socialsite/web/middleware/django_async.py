@@ -20,6 +20,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import activate, get_language, get_language_from_request
 
 from socialsite.errors import MalformedRequest
+from socialsite.web.display import find_language
 from socialsite.web.middleware.base import ADDRESS_HOST, PROBE_PATHS
 from socialsite.web.requests import JSON_TYPE, SiteRequest, get_form_data
 
@@ -87,10 +88,15 @@ class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):
         return response
 
 
-def choose_language(cookie: str, accepted: str) -> str:
-    """Return the language that Django chooses for this cookie and Accept-Language header."""
+def choose_language(cookie: str, accepted: str, default: str = "") -> str:
+    """Return the language that Django chooses for this cookie and Accept-Language header.
+
+    If they ask for no language of the site, return the one of the tag `default`.
+    """
     is_short = len(cookie) + len(accepted) <= LANGUAGE_CACHE_MAX_LENGTH
-    return (_choose_language if is_short else _choose_language.__wrapped__)(cookie, accepted)
+    code = (_choose_language if is_short else _choose_language.__wrapped__)(cookie, accepted)
+    is_asked = code != settings.LANGUAGE_CODE or cookie == code or code in accepted.lower()
+    return code if is_asked else find_language(default) or code
 
 
 @lru_cache(maxsize=1_024)

@@ -3,12 +3,12 @@
 from django.conf import settings
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
-from django.utils.translation import get_language
+from django.utils.translation import activate
 
 from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
-from socialsite.web.display import activate_language
 from socialsite.web.middleware.base import PROBE_PATHS, GetResponse, Middleware
+from socialsite.web.middleware.django_async import choose_language
 from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SiteRequest
 from socialsite.web.services import loop_services
@@ -35,8 +35,6 @@ class ServicesMiddleware(Middleware):
 
 def _use_default_language(request: SiteRequest) -> None:
     """Activate the default language of the site if the browser asks for none of the site's languages."""
-    default = request.services[SiteService].settings.default_language
-    if not default or get_language() != settings.LANGUAGE_CODE or settings.LANGUAGE_COOKIE_NAME in request.COOKIES:
-        return
-    if settings.LANGUAGE_CODE not in request.META.get("HTTP_ACCEPT_LANGUAGE", "").lower():
-        activate_language(default)
+    if default := request.services[SiteService].settings.default_language:
+        cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
+        activate(choose_language(cookie, request.META.get("HTTP_ACCEPT_LANGUAGE", ""), default))

@@ -136,6 +136,16 @@ async def test_a_suspended_account_is_signed_out_and_hidden_until_it_is_reinstat
     assert await trail_of(site) == [("reinstate", f"account:{id}"), ("suspend", f"account:{id}")]
 
 
+async def test_a_suspension_without_a_text_has_one_in_the_language_of_the_person(
+    site: Services, sam: HttpBrowser, alice: HttpBrowser
+) -> None:
+    id = await id_of(site, "alice")
+    await site.mail.mails.change(id, address="alice@example.org", language="de")
+    await sam.post(f"/ops/accounts/{id}/suspend/")
+    (sanction,) = await site.repositories.sanctions.list_all(id)
+    assert "gegen die Regeln dieser Website" in sanction.text
+
+
 async def test_a_reset_password_is_shown_once_and_ends_all_sessions(
     site: Services, sam: HttpBrowser, alice: HttpBrowser, open_browser: Any
 ) -> None:

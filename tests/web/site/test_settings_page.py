@@ -138,13 +138,15 @@ async def test_a_program_reads_and_changes_settings_as_json(site: Services, sam:
 
 
 async def test_a_variable_disables_its_field_and_is_named(redis_urls: StoreUrls, open_staff: OpenStaff) -> None:
-    config = ServiceConfig(site_environment={"name": "Of the server", "rules": ("One.",)})
+    config = ServiceConfig(site_environment={"name": "Of the server", "rules": ("One.",), "logo": f"7-{'a' * 32}"})
     async with open_services(redis_urls, config) as opened:
         loop_services.bind(opened)
         sam = await open_staff(opened)
         page = (await sam.get("/ops/site/")).text
         assert re.search(r'<input[^>]*name="name"[^>]*value="Of the server"[^>]*disabled', page)
         assert "SITE_NAME" in page
+        assert "SITE_LOGO" in page
+        assert 'action="/ops/site/logo/' not in page
         assert "<title>Your site · Of the server</title>" in re.sub(r"\s*\n\s*", "", page)
         assert 'name="group" value="rules"' in page
         await sam.post("/ops/site/", group="about", name="Mine", description="Stored.", contact="", welcome="")

@@ -1,6 +1,7 @@
 """The pages about the site: texts to start from, texts of staff, and who may read them."""
 
 import pytest
+from django.conf import settings
 
 from socialsite.container import Services
 from tests.support.browser import HttpBrowser
@@ -61,3 +62,7 @@ async def test_visitors_get_the_default_language_if_their_browser_asks_for_no_ot
     for accepted, language in (("", "de"), ("xx", "de"), ("en-GB,de", "en"), ("de", "de")):
         answer = await visitor.http.get("/rules/", headers={"Accept-Language": accepted})
         assert (answer.headers["content-language"], f'<html lang="{language}"' in answer.text) == (language, True)
+    for cookie, language in (("en", "en"), ("fr", "fr"), ("xx", "de"), ('"', "de"), ("../en", "de")):
+        cookies = {"Cookie": f"{settings.LANGUAGE_COOKIE_NAME}={cookie}"}
+        answer = await visitor.http.get("/rules/", headers={"Accept-Language": "xx", **cookies})
+        assert answer.headers["content-language"] == language, cookie

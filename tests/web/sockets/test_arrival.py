@@ -1,6 +1,9 @@
 """A published post arrives on every process, in the right timelines, rendered for its reader."""
 
+import httpx
+
 from tests.support.sockets import open_socket, sign_in_cookie
+from tests.support.waiting import eventually
 
 
 async def test_an_entry_arrives_at_a_follower_on_another_process(daphnes, world) -> None:
@@ -72,6 +75,25 @@ async def test_an_entry_arrives_in_the_readers_language(daphne, world) -> None:
             await reader.subscribe("public")
         post = await bob.publishes("hi")
         assert ">Antworten</span>" in (await german.receive_entry(post.id))["html"]
+        assert ">Reply</span>" in (await english.receive_entry(post.id))["html"]
+
+
+async def test_an_entry_arrives_in_the_default_language_if_the_browser_asks_for_no_other(
+    daphne, world, services
+) -> None:
+    bob = await world.person("bob")
+    await services.site.change(default_language="de")
+    async with httpx.AsyncClient(base_url=daphne.origin) as browser:
+
+        async def is_german() -> bool:
+            return (await browser.get("/rules/")).headers["content-language"] == "de"
+
+        await eventually(is_german)
+    async with open_socket(daphne, language="xx") as unknown, open_socket(daphne) as english:
+        for reader in (unknown, english):
+            await reader.subscribe("public")
+        post = await bob.publishes("hi")
+        assert ">Antworten</span>" in (await unknown.receive_entry(post.id))["html"]
         assert ">Reply</span>" in (await english.receive_entry(post.id))["html"]
 
 
