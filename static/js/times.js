@@ -2,7 +2,8 @@
 
 import { language, word } from "./words.js";
 
-const regional = `${navigator.languages.find((tag) => language.startsWith(tag.slice(0, 2))) ?? language.slice(0, 2)}-u-nu-latn`;
+const tag = navigator.languages.find((each) => language.startsWith(each.slice(0, 2))) ?? language;
+const regional = `${tag.split(/-\w-|@/)[0]}-u-ca-gregory-nu-latn`; // without extensions, such as "-u-hc-h12" or "@posix"
 const relative = new Intl.RelativeTimeFormat(language, { style: /^(en|ja)/.test(language) ? "narrow" : "short" });
 const full = new Intl.DateTimeFormat(regional, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(regional, { day: "numeric", month: "short" });

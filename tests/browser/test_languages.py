@@ -137,6 +137,16 @@ def test_times_are_written_as_in_the_region_of_the_reader(
     expect(me.page.locator(".drafts time")).to_have_text(text)
 
 
+@pytest.mark.parametrize("tag", ["en-GB-u-ca-buddhist", pytest.param("en-GB@posix", marks=pytest.mark.nightly)])
+def test_a_region_with_extensions_stops_no_script(reader: OpenReader, visitor: SignUpVisitor, tag: str) -> None:
+    own = visitor()
+    own.post("/drafts/", text="words for later", scheduled_at="2031-12-24T18:00")
+    me = reader(own, timezone_id="UTC")
+    me.page.add_init_script(f"Object.defineProperty(navigator, 'languages', {{get: () => ['{tag}']}})")
+    me.go_to("/drafts/")
+    expect(me.page.locator(".drafts time")).to_have_text("24 Dec 2031, 18:00")
+
+
 STATES = [
     *(("signed in", state, act) for state, act in (UNCHANGED | SIGNED_IN | STAFF).items()),
     *(("anonymous", state, act) for state, act in ANONYMOUS.items()),
