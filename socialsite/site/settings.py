@@ -106,13 +106,15 @@ def _clean(name: str, value: Any) -> Any:
         return _clean_list(name, value)
     if name in TEXT_LENGTHS:
         value = clean_text(value).strip()
+        if not VISIBLE.search(value):
+            return ""
         if len(value) > TEXT_LENGTHS[name]:
             raise too_long(name, TEXT_LENGTHS[name])
-        if name == "accent" and value and not _ACCENT.fullmatch(value := value.lower()):
+        if name == "accent" and not _ACCENT.fullmatch(value := value.lower()):
             raise Invalid({name: _("A colour is a # and six digits from 0 to f, such as #0b57d0.")})
-        if name == "accent" and value and not is_readable(value):
+        if name == "accent" and not is_readable(value):
             raise Invalid({name: _("Text in this colour could not be read on a light page. Choose a darker colour.")})
-        if name == "logo" and value and not _LOGO.fullmatch(value):
+        if name == "logo" and not _LOGO.fullmatch(value):
             raise Invalid({name: _("This is not one of the choices.")})
         return " ".join(value.split()) if name in {"name", "contact"} else value
     if name == "newcomer_days" and not 0 <= value <= NEWCOMER_DAYS_MAX:

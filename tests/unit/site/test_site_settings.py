@@ -40,6 +40,11 @@ def test_texts_and_lists_are_cleaned() -> None:
     )
 
 
+def test_a_text_without_a_visible_character_is_empty() -> None:
+    changed = apply_changes(SiteSettings(), {"name": "\u200b", "welcome": " \u2060\n", "about": "\u3164"})
+    assert (changed, changed.title) == (SiteSettings(), "Socialsite")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
