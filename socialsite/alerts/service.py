@@ -29,6 +29,8 @@ from timelines.push.service import PushText, encode_job
 SUMMARY_MS = 6 * 3_600_000
 """The time of the daily summary, in ms after midnight (UTC)."""
 MAILS_PER_DAY = 200
+PUSH_LENGTH = 1_000
+"""Maximum number of characters of a notification, since push services accept 4 kB."""
 ALERTS_PATH = "/ops/alerts/"
 log = structlog.stdlib.get_logger("socialsite.alerts")
 
@@ -113,7 +115,7 @@ class AlertService:
             for session_id, device in devices.items():
                 if not device.sealed_token:
                     with override(device.locale):
-                        title, body = title_of(events[0]), describe_event(events[0])
+                        title, body = title_of(events[0]), "\n".join(map(describe_event, events))[:PUSH_LENGTH]
                     text = PushText(account_id, session_id, events[0].at_ms, title, body, ALERTS_PATH)
                     jobs.append(encode_job(text))
             are_sent = [False] * len(jobs) if has_workers else await run_together(*map(self._push_now, jobs))

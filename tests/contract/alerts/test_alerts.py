@@ -416,6 +416,24 @@ async def test_staff_chooses_push_or_nothing(operator: OperatorMail, tmp_path: P
         assert await queue.fetch("abad1dea", 10, 1) == []
 
 
+async def test_one_push_message_has_all_alerts_that_begin_together(operator: OperatorMail, tmp_path: Path) -> None:
+    services = operator.services
+    async with push_service(tmp_path) as (server, client):
+        services.outgoing = client
+        server.answers["/device"] = respond(b"", "text/plain", status="201 Created")
+        device = await _add_device(operator, server)
+        await DamageCounts(services.store).add({"x": 2})
+        await services.repositories.sanctions.appeals.add(operator.sam.id, SanctionId(1), services.clock.now_ms())
+        assert await operator.check(2) == []
+        await services.push_queue.create_group()
+        (job,) = await services.push_queue.fetch("abad1dea", 10, 1)
+        await services.push_sending.handle(job.payload)
+        (request,) = server.requests
+    body = device.decrypt(request)["body"]
+    assert "2 problems" in body
+    assert "1 appeal waits" in body
+
+
 async def test_staff_gets_a_push_message_if_no_worker_runs(operator: OperatorMail, tmp_path: Path) -> None:
     services = operator.services
     async with push_service(tmp_path) as (server, client):
