@@ -1,6 +1,5 @@
 """The statistics of a span of time: counts, delivery latency, rate limits, errors, active accounts."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from accounts.domain import Author
@@ -48,21 +47,18 @@ async def read_activity(services: Services, span_ms: int) -> Activity:
     )
     totals = [sum(point.count for point in bucket) for bucket in buckets]
     latency_points = [
-        (points[0].at_ms, _latency([point.count for point in points])) for points in zip(*buckets, strict=True)
+        (points[0].at_ms, Latency.of_buckets([point.count for point in points]))
+        for points in zip(*buckets, strict=True)
     ]
     day, week, month = active
-    return Activity(trends, latency_points, _latency(totals), refusals, errors, (day, week, month), busiest)
-
-
-def _latency(counts: Sequence[int]) -> Latency:
-    return Latency(DELIVERY_LATENCY.quantile(counts, 0.5), DELIVERY_LATENCY.quantile(counts, 0.99))
+    return Activity(trends, latency_points, Latency.of_buckets(totals), refusals, errors, (day, week, month), busiest)
 
 
 async def find_most_active(
     services: Services, start_ms: int, now_ms: int, metric: RankedMetric = ACCOUNTS_BY_REQUESTS
 ) -> list[tuple[Author, int]]:
     """Return the accounts with the highest counts, without deleted accounts."""
-    limit = BUSIEST_ACCOUNTS_SHOWN
-    best = await services.statistics.stats.most_active(start_ms, now_ms, limit, now_ms=now_ms, metric=metric)
+    series = services.statistics.stats.series
+    best = await series.read_top(metric, start_ms, now_ms, BUSIEST_ACCOUNTS_SHOWN, now_ms=now_ms)
     authors = await services.accounts.find_authors([AccountId(id) for id, _ in best])
     return [(authors[AccountId(id)], count) for id, count in best if AccountId(id) in authors]

@@ -22,7 +22,6 @@ from socialsite.analytics.metrics import (
     PAGE_VIEWS,
     POSTS,
     REQUESTS,
-    DurationHistogram,
     SiteMetric,
 )
 from socialsite.batches import batches
@@ -92,7 +91,8 @@ class Meter:
         """Count `entries` that were added to timelines `latency_ms` after the post's id was made."""
         if entries:
             self.count(DELIVERIES, amount=entries)
-            self._count_duration(DELIVERY_LATENCY, latency_ms, entries)
+            self._count_series(DELIVERY_LATENCY.metric, DELIVERY_LATENCY.bucket_name(latency_ms), entries)
+            DELIVERY_LATENCY.histogram.observe(latency_ms / 1000)
 
     def count_response(self, status: int, *, is_page: bool, account_id: int | None) -> None:
         """Count an answered request. `is_page` means that an HTML page was requested by GET."""
@@ -121,10 +121,6 @@ class Meter:
             self._events[event] += amount
         elif self._has_room(self._events):
             self._events[event] = amount
-
-    def _count_duration(self, durations: DurationHistogram, ms: int, amount: int) -> None:
-        self._count_series(durations.metric, durations.bucket_name(ms), amount)
-        durations.histogram.observe(ms / 1000)
 
     def _count_ranked(self, metric: RankedMetric, account_id: int) -> None:
         """Add 1 to the score of an account."""

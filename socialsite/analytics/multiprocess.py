@@ -42,9 +42,8 @@ def setup() -> None:
         Path(directory).mkdir(mode=0o770, parents=True, exist_ok=True)
         with lock_directory(Path(directory)):
             merge_dead_processes(Path(directory))
-            _lock_descriptor.append(
-                os.open(_alive_file(Path(directory), PROCESS_IDENTITY), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
-            )
+            alive_file = Path(directory) / f"{PROCESS_IDENTITY}.alive"
+            _lock_descriptor.append(os.open(alive_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660))
             fcntl.flock(_lock_descriptor[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         log.warning("METRICS_DIR cannot be used, so this process exports only its own metrics: %s", error)
@@ -100,7 +99,3 @@ def _merge_process(directory: Path, identity: str) -> None:
         file.unlink()
     for file in directory.glob(f"gauge_*_{identity}.db"):
         file.unlink()
-
-
-def _alive_file(directory: Path, identity: str) -> Path:
-    return directory / f"{identity}.alive"

@@ -6,19 +6,17 @@ from typing import Self
 
 from socialsite.analytics.meter import Meter
 from socialsite.analytics.metrics import (
-    ACCOUNTS_BY_REQUESTS,
     ACTIVE_ACCOUNTS,
     DELIVERY_LATENCY,
     POSTS,
     SIGNUPS,
     SITE_METRICS,
-    DurationHistogram,
 )
 from socialsite.clock import DAY_MS
 from socialsite.ids import TimeSource
 from socialsite.recipes.buffer import Buffers, BufferTotals, Entity, Flusher, TotalsKeyBuilder
 from socialsite.recipes.periodic_tasks import PeriodicTask
-from socialsite.recipes.time_series import ALL_MEMBERS, DAY, Metric, Point, RankedMetric, Rollup, TimeSeries
+from socialsite.recipes.time_series import ALL_MEMBERS, DAY, Metric, Point, TimeSeries
 from socialsite.store import Store, StoreUnavailable
 
 WEEK_MS = 7 * DAY_MS
@@ -32,6 +30,11 @@ class Latency:
 
     p50_ms: float | None
     p99_ms: float | None
+
+    @classmethod
+    def of_buckets(cls, counts: Sequence[int]) -> Self:
+        """Return the percentiles of the counts of the buckets of DELIVERY_LATENCY."""
+        return cls(DELIVERY_LATENCY.quantile(counts, 0.5), DELIVERY_LATENCY.quantile(counts, 0.99))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +69,10 @@ class Stats:
         sums = await self.series.read_totals(queries, start_ms, end_ms, now_ms=now_ms)
         return {metric.name: total for metric, total in zip(SITE_METRICS, sums, strict=True)}
 
-    async def trends(
-        self, start_ms: int, end_ms: int, *, now_ms: int, rollup: Rollup | None = None
-    ) -> dict[str, list[Point]]:
+    async def trends(self, start_ms: int, end_ms: int, *, now_ms: int) -> dict[str, list[Point]]:
         """Return the points over time of each metric by name."""
         queries = [(metric, ALL_MEMBERS) for metric in SITE_METRICS]
-        ranges = await self.series.read_ranges(queries, start_ms, end_ms, now_ms=now_ms, rollup=rollup)
+        ranges = await self.series.read_ranges(queries, start_ms, end_ms, now_ms=now_ms)
         return {metric.name: points for metric, points in zip(SITE_METRICS, ranges, strict=True)}
 
     async def totals_by_member(
@@ -82,12 +83,9 @@ class Stats:
         sums = await self.series.read_totals(queries, start_ms, end_ms, now_ms=now_ms)
         return {member: total for member, total in zip(members, sums, strict=True) if total}
 
-    async def latency(
-        self, start_ms: int, end_ms: int, *, now_ms: int, histogram: DurationHistogram = DELIVERY_LATENCY
-    ) -> Latency:
-        queries = [(histogram.metric, bucket) for bucket in histogram.bucket_names]
-        counts = await self.series.read_totals(queries, start_ms, end_ms, now_ms=now_ms)
-        return Latency(histogram.quantile(counts, 0.5), histogram.quantile(counts, 0.99))
+    async def latency(self, start_ms: int, end_ms: int, *, now_ms: int) -> Latency:
+        queries = [(DELIVERY_LATENCY.metric, bucket) for bucket in DELIVERY_LATENCY.bucket_names]
+        return Latency.of_buckets(await self.series.read_totals(queries, start_ms, end_ms, now_ms=now_ms))
 
     async def count_active_accounts(self, days: int, *, now_ms: int) -> int:
         """Return the number of accounts that sent a request on the last `days` calendar days (UTC), including today."""
@@ -111,18 +109,6 @@ class Stats:
         start_ms = now_ms - (DAY.kept_intervals - 1) * DAY_MS
         (count,) = await self.series.read_totals([(POSTS, ALL_MEMBERS)], start_ms, now_ms, now_ms=now_ms)
         return count
-
-    async def most_active(
-        self,
-        start_ms: int,
-        end_ms: int,
-        limit: int,
-        *,
-        now_ms: int,
-        metric: RankedMetric = ACCOUNTS_BY_REQUESTS,
-    ) -> list[tuple[int, int]]:
-        """Return (account id, score) of the most active accounts, highest score first."""
-        return await self.series.read_top(metric, start_ms, end_ms, limit, now_ms=now_ms)
 
     async def delete_counters(self, entity: Entity) -> None:
         """Delete the counters of a deleted post or account."""

@@ -7,6 +7,7 @@ import pytest
 from socialsite.analytics.meter import LAST_SEEN_INTERVAL_MS, MAX_PENDING, Meter
 from socialsite.analytics.metrics import (
     ACCOUNTS_BY_POSTS,
+    ACCOUNTS_BY_REQUESTS,
     DELIVERY_LATENCY,
     ERRORS,
     LOGINS,
@@ -139,8 +140,8 @@ async def test_events_written_after_midnight_count_on_their_own_day(
     )
     assert await figures.count_active_accounts(1, now_ms=clock.now_ms()) == 0
     assert await figures.count_active_accounts(2, now_ms=clock.now_ms()) == 1
-    assert await figures.most_active(*yesterday, 3, now_ms=clock.now_ms()) == [(9, 1)]
-    assert await figures.most_active(*today, 3, now_ms=clock.now_ms()) == []
+    assert await figures.series.read_top(ACCOUNTS_BY_REQUESTS, *yesterday, 3, now_ms=clock.now_ms()) == [(9, 1)]
+    assert await figures.series.read_top(ACCOUNTS_BY_REQUESTS, *today, 3, now_ms=clock.now_ms()) == []
 
 
 async def test_the_most_active_accounts_are_listed_first(
@@ -151,7 +152,7 @@ async def test_the_most_active_accounts_are_listed_first(
             meter.count_post(account_id)
     await meter.flush()
     now_ms = clock.now_ms()
-    best = await statistics.stats.most_active(now_ms, now_ms, 2, now_ms=now_ms, metric=ACCOUNTS_BY_POSTS)
+    best = await statistics.stats.series.read_top(ACCOUNTS_BY_POSTS, now_ms, now_ms, 2, now_ms=now_ms)
     assert best == [(2, 5), (1, 2)]
 
 
