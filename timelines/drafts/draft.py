@@ -29,6 +29,8 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
     """The time since which the post waits for a look by staff, or None."""
     is_released: bool = False
     """True if staff has looked at the post and it may be published."""
+    language: str = ""
+    """The language of the page on which it was saved, and of `error`."""
 
     def value(self, name: str) -> str:
         """Return the value of a field, or "" if it is absent."""

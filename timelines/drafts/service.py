@@ -9,6 +9,7 @@ again, with the reason, and its author is notified.
 import hashlib
 from dataclasses import dataclass
 
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 from msgspec import structs
 
@@ -82,7 +83,8 @@ class DraftService:
         not be published), DraftNotFound, DraftsCapReached, IdempotencyConflict.
         """
         now_ms, is_new, content = self.clock.now_ms(), draft.id == 0, draft
-        draft = structs.replace(draft, id=draft.id or self.ids.next_id(), saved_ms=now_ms, error="")
+        id, language = draft.id or self.ids.next_id(), get_language() or ""
+        draft = structs.replace(draft, id=id, saved_ms=now_ms, error="", language=language)
         if len(encode_draft(draft)) > DRAFT_BYTES_CAP:
             raise PostInvalid({"text": _("This draft is too large.")})
         if (at_ms := draft.scheduled_ms) is not None:
@@ -167,7 +169,8 @@ class DraftService:
             await self.drafts.due.add(due, draft.scheduled_ms)
             return False
         try:
-            await self._publish_draft(due.account_id, draft)
+            with override(draft.language or get_language()):
+                await self._publish_draft(due.account_id, draft)
         except PostHeld:
             await self._hold(due, draft)
             return True
@@ -175,7 +178,8 @@ class DraftService:
             await self.drafts.due.add(due, self.clock.now_ms() + RETRY_MS)
             return False
         except ApiError as error:
-            reason = str(next(iter(error.fields.values()), error.message))
+            with override(draft.language or get_language()):
+                reason = str(next(iter(error.fields.values()), error.message))
             refused = structs.replace(draft, scheduled_ms=None, error=reason)
             if await self.drafts.replace(due.account_id, draft, refused):
                 await self.notifications.scheduled_post_refused(due.account_id)

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from django.utils.translation import override
 from msgspec import structs
 
 from socialsite.container import Services
@@ -92,6 +93,19 @@ async def test_a_post_that_cannot_be_published_waits_with_the_reason(world: Worl
     page = await services.notifications.page(alice.id)
     assert [each.kind for each in page.entries] == ["draft"]
     assert await texts_of(services, alice) == []
+
+
+async def test_the_reason_is_in_the_language_of_the_writer(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    parent = await bob.publishes("a question")
+    with override("de"):
+        draft = await schedule(services, alice, "an answer", in_reply_to=str(parent.id))
+    await bob.deletes(parent)
+    await make_due(services, alice, draft)
+    with override("en"):  # the worker
+        await services.drafts.publish_due()
+    (waiting,) = await services.drafts.all(alice.id)
+    assert "gibt es nicht" in waiting.error
 
 
 async def test_a_new_time_moves_the_post_and_a_removed_time_keeps_the_draft(world: World, services: Services) -> None:
