@@ -64,7 +64,7 @@ PASSWORD_RESET_TIMEOUT = 3_600  # seconds
 
 # Alerts of operators (socialsite/alerts)
 ALERT_MAIL: list[str] = env.list("ALERT_MAIL", default=[])
-ALERT_INTERVAL_S: float = env.float("ALERT_INTERVAL", default=60.0)
+ALERT_INTERVAL_S = settings_parsers.parse_seconds("ALERT_INTERVAL", env.str("ALERT_INTERVAL", default="60"))
 ALERT_BACKUP_AGE_HOURS = settings_parsers.parse_int(
     "ALERT_BACKUP_AGE_HOURS", env.str("ALERT_BACKUP_AGE_HOURS", default="0" if DEBUG else "48")
 )  # 0 = not checked; quickstart sets it to 0

@@ -81,6 +81,16 @@ def parse_int(name: str, text: str) -> int:
         raise ImproperlyConfigured(f'{name} must be a whole number, not "{text}".') from None
 
 
+def parse_seconds(name: str, text: str) -> float:
+    """Return a number of seconds above 0."""
+    try:
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    except ValueError:
+        pass
+    raise ImproperlyConfigured(f'{name} must be a number of seconds above 0, not "{text}".')
+
+
 def find_unknown_redis_variables(names: Iterable[str]) -> list[str]:
     """Return variables that look like REDIS_<COMPONENT>_URL, but have an unknown component."""
     matches = ((name, re.fullmatch(r"REDIS_([A-Z_]+)_URL", name)) for name in names)

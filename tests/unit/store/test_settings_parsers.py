@@ -39,6 +39,13 @@ def test_a_memory_size_in_percent_is_refused() -> None:
         settings_parsers.parse_bytes("MEMORY_RESERVE", "5%")
 
 
+def test_seconds_between_checks_are_a_number_above_0() -> None:
+    assert settings_parsers.parse_seconds("ALERT_INTERVAL", "0.5") == 0.5
+    for text in ("0", "-1", "nan", "inf", "soon", ""):  # 0 would check without a pause
+        with pytest.raises(ImproperlyConfigured, match="ALERT_INTERVAL"):
+            settings_parsers.parse_seconds("ALERT_INTERVAL", text)
+
+
 def test_a_plain_address_is_a_network_of_one() -> None:
     assert settings_parsers.parse_networks("TRUSTED_PROXIES", ["10.0.0.0/8", " ::1", ""]) == [
         ip_network("10.0.0.0/8"),
