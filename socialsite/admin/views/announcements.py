@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from socialsite.admin.labels import JsonObject
 from socialsite.admin.requests import record_action
 from socialsite.errors import ApiError, Invalid, MalformedRequest
+from socialsite.site.announcements import add
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status, shows_errors
 from socialsite.web.requests import SiteRequest, get_form_data
@@ -35,12 +36,12 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
 @shows_errors(index, Invalid)
 async def publish(request: SiteRequest) -> HttpResponse:
     """Publish an announcement with the fields `text`, `starts` and `ends`, which are times of UTC or empty."""
-    fields, now_ms = get_form_data(request), request.services.clock.now_ms()
+    site, fields, now_ms = request.services[SiteService], get_form_data(request), request.services.clock.now_ms()
     starts_ms, ends_ms = (_parse_time(name, fields.get(name, "")) for name in ("starts", "ends"))
+    text = fields.get("text", "")
+    add(site.announcements, text, starts_ms, ends_ms, now_ms)  # refused before it is in the audit log
     await record_action(request, "announce", "site:announcements")
-    await request.services[SiteService].announce(
-        fields.get("text", ""), starts_ms=starts_ms, ends_ms=ends_ms, now_ms=now_ms
-    )
+    await site.announce(text, starts_ms=starts_ms, ends_ms=ends_ms, now_ms=now_ms)
     return done(request, _json(request), default=ANNOUNCEMENTS_PATH, message=_("The announcement is published."))
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from socialsite.admin.audit_log import AuditLog
 from socialsite.container import Services
 from socialsite.errors import Conflict
 from socialsite.site.announcements import ANNOUNCEMENTS_CAP
@@ -80,6 +81,7 @@ async def test_staff_publishes_and_removes(site: Services, sam: HttpBrowser) -> 
         assert answer.status_code == 422
         assert f'id="{name}-error"' in answer.text
     assert site.site.announcements == ()
+    assert (await AuditLog(site.store).search(10))[0] == []
     for _click in range(2):
         answer = await sam.post("/ops/announcements/", text="Hello all", starts="", ends="2040-01-01T00:00")
         assert answer.status_code == 303
