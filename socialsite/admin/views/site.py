@@ -102,6 +102,7 @@ async def _check_logo(request: SiteRequest) -> None:
 async def set_logo(request: SiteRequest) -> HttpResponseBase:
     """Replace the logo by `file`, or remove it (`remove`). A refusal is shown beside the picture."""
     try:
+        request.services[SiteService].check({"logo": ""})
         picture, crop = await find_picture(request), parse_crop(get_form_data(request))
         await record_action(request, "site", "site:settings", "logo")
         await request.services[MediaService].set_logo(picture, crop)

@@ -152,6 +152,8 @@ async def test_a_variable_disables_its_field_and_is_named(redis_urls: StoreUrls,
         await sam.post("/ops/site/", group="about", name="Mine", description="Stored.", contact="", welcome="")
         assert (opened.site.settings.name, opened.site.settings.description) == ("Of the server", "Stored.")
         assert (await sam.post_json("/ops/site/", name="Mine")).status_code == 409
+        assert (await sam.post_json("/ops/site/logo/", remove="1")).status_code == 409
+        assert await trail(opened) == [("site", "description")]
 
 
 async def test_the_page_of_trends_names_the_variables_of_its_lists(
