@@ -75,9 +75,9 @@ class AlertService:
         await run_together(*(self._tell_one(each, events, has_workers=has_workers) for each in operators))
 
     async def _tell_one(self, operator: Operator, events: Sequence[Event], *, has_workers: bool) -> None:
-        if operator.chosen.alerts == "push":
-            await self._push(operator.account_id, events, has_workers=has_workers)
-        elif operator.chosen.alerts == "mail" and operator.mail.address:
+        choice = operator.chosen.alerts
+        is_pushed = choice == "push" and await self._push(operator.account_id, events, has_workers=has_workers)
+        if choice != "none" and not is_pushed and operator.mail.address:
             job = make_alert_mail(operator, events)
             if has_workers or not await send_now(job):
                 await self._queue(job)
@@ -107,8 +107,11 @@ class AlertService:
         except StoreError:
             await send_now(job)
 
-    async def _push(self, account_id: AccountId, events: Sequence[Event], *, has_workers: bool) -> None:
-        """Send a message to each browser of the account, but not to apps, which do not know this kind of message."""
+    async def _push(self, account_id: AccountId, events: Sequence[Event], *, has_workers: bool) -> bool:
+        """Send a message to each browser of the account, but not to apps, which do not know this kind of message.
+
+        Returns whether there is a browser.
+        """
         try:
             devices = await self._services.repositories.push_subscriptions.find_all(account_id)
             jobs = []
@@ -124,6 +127,8 @@ class AlertService:
                     await self._services.push_queue.add(job, sender=account_id)
         except StoreError as error:
             log.warning("alert_not_pushed", account=account_id, reason=type(error).__name__)
+            return False
+        return bool(jobs)
 
     async def _push_now(self, job: bytes) -> bool:
         """Send a message from this process. Returns whether a worker need not try it again."""

@@ -416,6 +416,12 @@ async def test_staff_chooses_push_or_nothing(operator: OperatorMail, tmp_path: P
         assert await queue.fetch("abad1dea", 10, 1) == []
 
 
+async def test_staff_that_chose_push_gets_a_mail_if_no_browser_is_left(operator: OperatorMail) -> None:
+    await operator.choose(alerts="push")
+    await DamageCounts(operator.services.store).add({"x": 2})
+    assert await operator.check(2) == ["The integrity check found problems"]
+
+
 async def test_one_push_message_has_all_alerts_that_begin_together(operator: OperatorMail, tmp_path: Path) -> None:
     services = operator.services
     async with push_service(tmp_path) as (server, client):
