@@ -56,13 +56,13 @@ async def _memory_reports(services: "Services") -> "tuple[MemoryReport, MemoryRe
 async def _compare_forecast(
     services: "Services", reports: "dict[str, MemoryReport]", told_after: int, came: int
 ) -> list[Figure]:
-    from socialsite.maintenance.memory import TimelineCaps, make_forecast, read_node_memory
+    from socialsite.maintenance.memory import make_forecast, read_node_memory
 
     used = (await read_node_memory(services.store.nodes[0])).used
     figures: list[Figure] = []
     for name, report in reports.items():
         report.nodes = [replace(node, most=used + RESERVE_BYTES) for node in report.nodes]
-        forecast = make_forecast(report, TimelineCaps(services.config.home_cap), RESERVE_BYTES).posts_left or 0
+        forecast = make_forecast(report, services.config.home_cap, RESERVE_BYTES).posts_left or 0
         what = f"{name}after {told_after:,} posts: {forecast:,} more were foretold, {came:,} came"
         figures.append(Figure(what, "% off", Samples.of(abs(forecast - came) * 100 / came), at_most(MAX_ERROR_PERCENT)))
     return figures

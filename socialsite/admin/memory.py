@@ -15,7 +15,6 @@ from socialsite.maintenance.memory import (
     Forecast,
     MemoryMeter,
     MemoryReport,
-    TimelineCaps,
     make_forecast,
     read_node_memory,
 )
@@ -52,7 +51,7 @@ class MemoryMonitor:
             await self._shared_key_sampler.update_report(report, services, self._sampler.sampled_post_ids, now_ms)
         else:
             report = await MemoryMeter(store).measure(now_ms)
-        forecast = make_forecast(report, TimelineCaps(config.home_cap), config.memory_reserve)
+        forecast = make_forecast(report, config.home_cap, config.memory_reserve)
         unexplained_bytes = count_unexplained_bytes(report) if is_sampled else 0
         return MemorySnapshot(now_ms, report, forecast, is_sampled, unexplained_bytes)
 

@@ -7,6 +7,7 @@ forecast adds this overhead. Capped caches grow with the number of posts until t
 
 import random
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ CAPPED_FAMILIES = re.compile(r"timelines:\{N\}:home|timelines:\{lN\}:posts")
 BUCKET_BYTES = 8
 UNCOUNTED_KEY_BYTES = 8
 """MEMORY USAGE counts 24 bytes for a key's entry in the table, which has 32 (Redis 7.0, measured)."""
+TIMELINE_ENTRY_BYTES = 10.5  # measured
 MAX_POSTS = 1 << 40
 
 
@@ -176,14 +178,6 @@ async def read_node_memory(node: Node) -> NodeMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class TimelineCaps:
-    """Number of entries of a full home or list timeline, and bytes of one entry (measured)."""
-
-    entries: int
-    bytes_per_entry: float = 10.5
-
-
-@dataclass(frozen=True, slots=True)
 class Forecast:
     """The posts that fit until only the reserve is free. `posts_left` is None without maxmemory or without posts."""
 
@@ -192,11 +186,12 @@ class Forecast:
     days_left: float | None
 
 
-def make_forecast(report: MemoryReport, caps: TimelineCaps, reserve: int) -> Forecast:
+def make_forecast(report: MemoryReport, home_cap: int, reserve: int) -> Forecast:
+    """Return the forecast. A full home or list timeline has `home_cap` entries."""
     posts = report.families[POST_FAMILY].keys if POST_FAMILY in report.families else 0
     if not posts:
         return Forecast(0.0, None, None)
-    growth = _Growth.of(report, caps, posts)
+    growth = _Growth.of(report, home_cap, posts)
     if not all(node.most for node in report.nodes):
         return Forecast(growth.bytes_per_post, None, None)
     # Posts are spread evenly, so the node with the least free memory limits all nodes.
@@ -218,12 +213,12 @@ class _Growth:
     nodes: int
 
     @classmethod
-    def of(cls, report: MemoryReport, caps: TimelineCaps, posts: int) -> "_Growth":
+    def of(cls, report: MemoryReport, home_cap: int, posts: int) -> "_Growth":
         families = report.families.items()
         keys = sum(node.keys for node in report.nodes)
         grown = [family for name, family in families if GROWING_FAMILIES.fullmatch(name)]
         cached = [family for name, family in families if CAPPED_FAMILIES.fullmatch(name)]
-        full = sum(family.keys for family in cached) * caps.entries * caps.bytes_per_entry
+        full = sum(family.keys for family in cached) * home_cap * TIMELINE_ENTRY_BYTES
         taken = sum(family.bytes for family in cached)
         return cls(
             bytes_per_post=sum(f.bytes + UNCOUNTED_KEY_BYTES * f.keys for f in grown) / posts,
@@ -241,13 +236,7 @@ class _Growth:
 
     def posts_that_fit(self, room: float) -> int:
         """Return the largest number of posts that fit into `room` bytes."""
-        if room <= 0:
-            return 0
-        low, high = 0, MAX_POSTS
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.bytes_for_posts(middle) <= room else (low, middle - 1)
-        return low
+        return max(0, bisect_right(range(MAX_POSTS + 1), room, key=self.bytes_for_posts) - 1)
 
 
 def key_table_bytes(keys: float) -> int:

@@ -4,6 +4,7 @@ Without a handle or address, `show` lists the configured rules and the most acti
 counted by id, log-ins also by the handle that the client sent, and hits of IPv6 addresses by their /64 network.
 """
 
+import contextlib
 import ipaddress
 import json
 from collections.abc import Sequence
@@ -60,15 +61,10 @@ class Command(OperatorCommand):
 async def find_targets(services: Services, text: str) -> list[LimitTarget]:
     """Return the limits of a handle or an address. Raises CommandError if the text is neither."""
     rules = [rule for rule in services.rules.values() if rule.limit is not None]
-    logins = [
-        Rule(rule.name, rule.limit and rule.limit * NETWORKS_PER_HANDLE) for rule in rules if rule.name == "login"
-    ]
-    try:
-        if not text.startswith("@"):
-            address = str(ipaddress.ip_address(text))
-            return [LimitTarget(address, Identifier.address(address), [address_rule(rule) for rule in rules])]
-    except ValueError:
-        pass
+    logins = [_multiply(rule, NETWORKS_PER_HANDLE) for rule in rules if rule.name == "login"]
+    with contextlib.suppress(ValueError):
+        address = str(ipaddress.ip_address(text))
+        return [LimitTarget(address, Identifier.address(address), [address_rule(rule) for rule in rules])]
     try:
         handle = normalize_handle(text.removeprefix("@"))
     except InvalidHandle as error:
@@ -84,7 +80,11 @@ async def find_targets(services: Services, text: str) -> list[LimitTarget]:
 def address_rule(rule: Rule) -> Rule:
     """Return the rule for an address. Many accounts may share an address, so some limits are higher."""
     is_shared = rule.name in ("post", "follow", "like", "block", "delete", "search", "complete")
-    return Rule(rule.name, rule.limit and rule.limit * ACCOUNTS_PER_ADDRESS) if is_shared else rule
+    return _multiply(rule, ACCOUNTS_PER_ADDRESS) if is_shared else rule
+
+
+def _multiply(rule: Rule, factor: int) -> Rule:
+    return Rule(rule.name, rule.limit and rule.limit * factor)
 
 
 async def read_usage(services: Services, targets: Sequence[LimitTarget]) -> list[dict[str, Any]]:

@@ -16,7 +16,6 @@ from socialsite.maintenance.memory import (
     Forecast,
     MemoryMeter,
     MemoryReport,
-    TimelineCaps,
     make_forecast,
 )
 from socialsite.maintenance.scanning import count_keys
@@ -48,7 +47,7 @@ class Command(OperatorCommand):
         last_id = await services.repositories.accounts.last_id()
         partitions = config.follow_partitions, config.profile_partitions
         accounts = await meter.measure_accounts(last_id, lambda account_id: owned_keys(account_id, *partitions))
-        forecast = make_forecast(report, TimelineCaps(config.home_cap), config.memory_reserve)
+        forecast = make_forecast(report, config.home_cap, config.memory_reserve)
         if options["json"]:
             self.stdout.write(json.dumps(report_as_json(report, accounts, forecast), indent=2))
             return

@@ -13,7 +13,7 @@ import pytest_asyncio
 from django.core.management import CommandError
 
 from socialsite.container import Services
-from socialsite.maintenance.memory import MemoryMeter, TimelineCaps, key_table_bytes, make_forecast, read_node_memory
+from socialsite.maintenance.memory import MemoryMeter, key_table_bytes, make_forecast, read_node_memory
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from tests.support.cluster import RedisCluster
@@ -74,7 +74,7 @@ async def test_the_forecast_is_within_a_tenth_of_real_usage(on_one_server: Servi
     report = await MemoryMeter(services.store, sample_size=3000).measure(services.clock.now_ms())
     report.nodes[0] = type(report.nodes[0])(report.nodes[0].address, used, most, report.nodes[0].bare,
                                             report.nodes[0].keys)  # fmt: skip
-    foretold = make_forecast(report, TimelineCaps(1000), RESERVE).posts_left
+    foretold = make_forecast(report, 1000, RESERVE).posts_left
     assert foretold is not None
     done, step = 5000, 500
     while (await read_node_memory(node)).used < most - RESERVE:

@@ -9,7 +9,7 @@ from pathlib import Path
 from socialsite.admin.memory import MemoryMonitor
 from socialsite.admin.memory_shared import SHARED_FAMILIES, SharedKeySampler
 from socialsite.container import Services
-from socialsite.maintenance.memory import MemoryMeter, MemoryReport, TimelineCaps, make_forecast
+from socialsite.maintenance.memory import MemoryMeter, MemoryReport, make_forecast
 from tests.support.world import World
 from timelines import keys
 from timelines.importing.graph import GraphOptions
@@ -48,7 +48,7 @@ async def test_a_sample_estimates_a_family_with_one_dominating_key(services: Ser
         assert look.is_sampled
         estimate, right = (report.families["timelines:{N}:profile"].bytes for report in (look.report, whole))
         assert abs(estimate - right) < 0.25 * right, f"{estimate} bytes of profiles were told, {right} stand"
-        expected = make_forecast(whole, TimelineCaps(services.config.home_cap), 0).bytes_a_post
+        expected = make_forecast(whole, services.config.home_cap, 0).bytes_a_post
         assert abs(look.forecast.bytes_a_post - expected) < 0.15 * expected
 
 
