@@ -62,6 +62,16 @@ def test_a_menu_at_the_bottom_of_the_window_is_scrolled_into_view(reader: OpenRe
     me.wait_for(lambda: ends_above_navigation("[data-delete]"))
 
 
+def test_the_menu_of_the_last_post_ends_above_the_bar_of_a_phone(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own, friend = visitor(), visitor()
+    friend.publishes("the only post of a short page")
+    me = reader(own, viewport={"width": 360, "height": 700})
+    me.go_to(f"/@{friend.handle}/")
+    me.page.locator("article details.menu > summary").click()
+    me.page.locator("article .menu-body").get_by_text("Report").click()
+    expect(me.page.locator("h1")).to_contain_text("Report")
+
+
 @pytest.mark.nightly
 def test_the_side_panel_suggests_people_and_follows_them(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend, stranger = visitor(), visitor(), visitor()
