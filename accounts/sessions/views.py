@@ -33,7 +33,6 @@ from accounts.forms import (
     SignUpForm,
     redisplay_form,
     render_form,
-    show_form,
     validate_form,
     validate_password_form,
 )
@@ -212,8 +211,11 @@ async def factor_page(request: SiteRequest, error: ApiError | None = None) -> Ht
     account = await _find_pending(request)
     factors = await request.services[FactorService].find(AccountId(account.id))
     page = {"has_passkey": bool(factors.passkeys), "has_totp": factors.totp is not None}
-    initial = {"next": request.GET.get("next", "")}
-    return show_form(request, "accounts/factor.html", CodeForm, error, page, data=lambda: page, initial=initial)
+    if error is not None:
+        return redisplay_form(request, "accounts/factor.html", CodeForm(get_form_data(request)), error, page)
+    form = CodeForm(initial={"next": request.GET.get("next", "")})
+    form.fields["code"].widget.attrs["autofocus"] = not factors.passkeys
+    return render_form(request, "accounts/factor.html", form, lambda: page, page)
 
 
 @shows_errors(factor_page, *FORM_ERRORS)

@@ -63,7 +63,7 @@ async def test_a_log_in_with_the_password_needs_the_code_too(visitor, device, si
     assert (answer.status_code, answer.headers["location"]) == (303, f"{FACTOR_PATH}?next=%2Flists%2F")
     assert not await visitor.is_signed_in()
     page = await visitor.get(answer.headers["location"])
-    assert 'autocomplete="one-time-code"' in page.text
+    assert re.search('autocomplete="one-time-code"[^>]* autofocus', page.text)
     answer = await visitor.post(FACTOR_PATH, code=device.next_code(), next="/lists/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/lists/")
     assert await visitor.is_signed_in()
