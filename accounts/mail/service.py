@@ -119,8 +119,8 @@ class MailService:
         if is_blocked_host(address.rpartition("@")[2], compile_hosts(self.site.settings.blocked_mail_domains)):
             raise FieldErrors({"address": _("This site does not accept addresses of this mail provider.")})
 
-    async def confirm_address(self, token: str, caller: Caller | None = None) -> str:
-        """Make the address of a link the address of its account, and return it. A repetition changes nothing.
+    async def confirm_address(self, token: str, caller: Caller | None = None) -> tuple[AccountId, str]:
+        """Make the address of a link the address of its account, and return both. A repetition changes nothing.
 
         Raises InvalidLink, and AddressTaken if another account has the address.
         """
@@ -135,7 +135,7 @@ class MailService:
             if address_digest(present) != digest:
                 await self.mails.release(digest, account_id)
                 raise InvalidLink
-        return address
+        return account_id, address
 
     async def remove_address(self, account_id: AccountId, caller: Caller) -> None:
         """Remove the address, the pending address and the digests. Raises Conflict if another request changes them."""

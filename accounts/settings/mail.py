@@ -99,9 +99,10 @@ async def confirmation_page(request: SiteRequest) -> HttpResponse:
 
 async def confirm_address(request: SiteRequest) -> HttpResponse:
     token = get_form_data(request).get("token", "")
-    address = await request.services[MailService].confirm_address(token, request.caller)
-    message, url = _("Your mail address is confirmed."), MAIL_PATH if request.account else "/"
-    return done(request, {"address": address}, default=url, message=message)
+    account_id, address = await request.services[MailService].confirm_address(token, request.caller)
+    is_own = request.account is not None and request.account.id == account_id
+    message = _("Your mail address is confirmed.")
+    return done(request, {"address": address}, default=MAIL_PATH if is_own else "/", message=message)
 
 
 @csrf_exempt

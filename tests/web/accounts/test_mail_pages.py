@@ -77,6 +77,17 @@ async def test_an_address_is_used_after_the_button_of_its_link_was_pressed(site,
     assert "Confirmation of the address" in page
 
 
+async def test_a_confirmation_that_is_repeated_is_one_event_and_stays_with_its_account(site, alice, bob, smtp):
+    await confirm(site, alice, smtp)
+    fields = {"token": confirmation_token(ALICE, ADDRESS)}
+    assert (await alice.post("/accounts/mail/confirm/", **fields)).headers["Location"] == "/accounts/mail/"
+    assert (await bob.post("/accounts/mail/confirm/", **fields)).headers["Location"] == "/"
+    events = (await alice.get_json("/accounts/security/")).json()["events"]
+    assert [event["kind"] for event in events].count("address_changed") == 1
+    await alice.post("/accounts/mail/", address=ADDRESS)
+    assert "is not confirmed yet" not in (await alice.get("/accounts/mail/")).text
+
+
 async def test_a_change_of_the_address_is_mailed_to_the_old_one_and_frees_it(site, alice, bob, smtp):
     await confirm(site, alice, smtp)
     await confirm(site, alice, smtp, "new@example.org")
