@@ -61,10 +61,13 @@ async def read_queue_counts(services: Services) -> dict[str, int]:
     """Return the numbers by the path of the page, without those that cannot be read."""
     counts = {"/ops/reports/": services.reports.backlog.open_reports}
     try:
-        waiting, held = await run_together(services.joining.count_waiting(), services.drafts.count_held())
+        appeals = services.repositories.sanctions.appeals.count()
+        waiting, held, open_appeals = await run_together(
+            services.joining.count_waiting(), services.drafts.count_held(), appeals
+        )
     except StoreError:
         return counts
-    return {**counts, "/ops/applications/": waiting, "/ops/held/": held}
+    return {**counts, "/ops/applications/": waiting, "/ops/held/": held, "/ops/appeals/": open_appeals}
 
 
 def build_menu(account: Account, path: str, counts: Mapping[str, int]) -> list[dict[str, Any]]:

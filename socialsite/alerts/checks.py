@@ -28,7 +28,7 @@ CHECK_TIMEOUT_S = 15.0
 MEMORY_SHARE, DISK_FREE_SHARE, DISK_FREE_BYTES = 0.9, 0.1, 1 << 30
 REPLICA_LAG_S = 10
 QUEUE_AGE_MS, LATE_MAIL_MS = 300_000, 1_800_000
-MAILS_READ, REFUSED_MAILS, APPEALS_READ = 100, 10, 100
+MAILS_READ, REFUSED_MAILS = 100, 10
 CERTIFICATE_DAYS = 14
 SAVED = ("rdb_last_bgsave_status", "aof_last_bgrewrite_status", "aof_last_write_status")
 
@@ -168,7 +168,7 @@ async def check_reports(check: Check) -> Finding | None:
 
 
 async def check_appeals(check: Check) -> Finding | None:
-    return _some(len(await check.services.repositories.sanctions.appeals.oldest(APPEALS_READ)))
+    return _some(await check.services.repositories.sanctions.appeals.count())
 
 
 # The machine, backups and the certificate

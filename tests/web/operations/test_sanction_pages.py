@@ -119,7 +119,9 @@ async def test_a_suspended_person_reads_why_after_the_right_password_and_factor_
     assert (await visitor.post("/accounts/suspended/", token=token + "x", id=made, text=APPEAL)).status_code == 303
     sent = await visitor.post("/accounts/suspended/", token=token, id=made, text=APPEAL)
     assert (sent.status_code, "Your appeal is stored." in sent.text) == (200, True)
-    assert APPEAL in (await sam.get("/ops/appeals/")).text
+    page = (await sam.get("/ops/appeals/")).text
+    assert APPEAL in page
+    assert page.count('<span class="count">1</span>') == 2, "the menu shows how many wait"
     refused = await visitor.post_json("/accounts/login/", username="alice", password=PASSWORD)
     assert (refused.status_code, "suspended" in refused.json()["message"]) == (401, True)
 
