@@ -61,12 +61,13 @@ class AccountSilenced(Forbidden):
         self.until_ms = until_ms
 
 
-def _write_time(at_ms: int) -> str:
+def write_time(at_ms: int) -> str:
+    """Return the date and time (UTC), rounded up to the minute."""
     minute_s = -(-at_ms // 60_000) * 60
     return str(date_format(datetime.fromtimestamp(minute_s, UTC), "DATETIME_FORMAT"))
 
 
-_format_time = lazy(_write_time, str)
+_format_time = lazy(write_time, str)
 
 
 class NotFound(ApiError):

@@ -1,14 +1,13 @@
 """The words about sanctions for the person and for staff, in the language that is active."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Final
 
-from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.sanctions.sanction import SanctionKind
+from socialsite.errors import write_time
 
 KIND_LABELS: Final[Mapping[SanctionKind, str | Promise]] = {
     "note": _("Note for staff"),
@@ -58,5 +57,4 @@ STARTING_TEXTS: Final[Mapping[SanctionKind, str | Promise]] = {
 def describe_kind(kind: SanctionKind, until_ms: int) -> str:
     """Return what follows from a sanction. `until_ms` is the end of a silence."""
     effect = str(EFFECTS[kind])
-    time = date_format(datetime.fromtimestamp(until_ms / 1_000, UTC), "DATETIME_FORMAT")
-    return effect % {"time": f"{time} UTC"} if kind == "silence" else effect
+    return effect % {"time": f"{write_time(until_ms)} UTC"} if kind == "silence" else effect
