@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings as django_settings
 from django.utils.functional import Promise
-from django.utils.translation import get_language_info, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.site.settings import LIST_SIZES, NEWCOMER_DAYS_MAX, TEXT_LENGTHS, SiteSettings, variable_of
@@ -88,7 +88,7 @@ class SiteForm(forms.Form):
         _("Such as #0b57d0. For dark pages it is made lighter. Leave it empty for the colour of this software."),
     )
     default_language = forms.ChoiceField(
-        label=_("Language for visitors"), required=False,
+        label=_("Language for visitors"), required=False, choices=django_settings.LANGUAGES,
         help_text=_("It is used if a browser asks for none of the languages of the site."),
     )  # fmt: skip
     default_audience = forms.ChoiceField(
@@ -107,15 +107,14 @@ class SiteForm(forms.Form):
         data: Mapping[str, Any] | None = None,
     ) -> None:
         values = {name: getattr(settings, name) for name in names}
+        if "default_language" in values:
+            values["default_language"] = values["default_language"] or django_settings.LANGUAGE_CODE
         initial = {name: "\n".join(value) if name in LIST_SIZES else value for name, value in values.items()}
         super().__init__(data, initial=initial)
         for name in tuple(self.fields):
             if name not in names:
                 del self.fields[name]
         for name, field in self.fields.items():
-            if name == "default_language" and isinstance(field, forms.ChoiceField):
-                codes = [code for code, _name in django_settings.LANGUAGES]
-                field.choices = [("", gettext("English")), *((c, get_language_info(c)["name_local"]) for c in codes)]
             # The page also sends what it showed, so that an old page does not undo a later change. JSON does not.
             is_short = TEXT_LENGTHS.get(name, 0) <= SHORT_TEXT_LENGTH
             if name in from_environment:

@@ -31,6 +31,7 @@ async def trail(site: Services) -> list[tuple[str, str]]:
 async def test_each_setting_is_in_one_group_and_changes_are_in_the_audit_log(site: Services, sam: HttpBrowser) -> None:
     page = (await sam.get("/ops/site/")).text
     assert all(len(re.findall(rf'id="id_{name}(?:_0)?"', page)) == 1 for name in FIELDS if name not in OF_OTHER_FORMS)
+    assert page.count(">English</option>") == 1
     sent: Mapping[str, dict[str, str]] = {
         "about": {"name": "Our site", "description": "Ours.", "contact": "help@example.org", "welcome": "Hello!"},
         "joining": {"joining": "approval", "members_only": "on"},
