@@ -124,6 +124,8 @@ async def test_a_suspended_person_reads_why_after_the_right_password_and_factor_
     assert page.count('<span class="count">1</span>') == 2, "the menu shows how many wait"
     refused = await visitor.post_json("/accounts/login/", username="alice", password=PASSWORD)
     assert (refused.status_code, "suspended" in refused.json()["message"]) == (401, True)
+    assert (await sam.post(f"/ops/accounts/{id}/sanctions/{made}/undo/")).status_code == 303
+    assert "This decision was taken back." in (await sam.get("/ops/appeals/")).text
 
 
 async def test_the_page_of_an_account_names_others_that_logged_in_from_its_networks(
