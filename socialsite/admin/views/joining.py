@@ -71,8 +71,13 @@ async def applications(request: SiteRequest, error: FieldErrors | None = None) -
 
 def _sent_decision(request: SiteRequest, name: str, error: FieldErrors | None) -> dict[str, object]:
     """Return what the form of a wrong decision contains again: its rows and its text."""
-    fields, message = get_form_data(request), next(iter(error.fields.values())) if error else ""
-    return {"error": message, "chosen": fields.values_of(name), "text": fields.get("text", "")}
+    fields, errors = get_form_data(request), error.fields if error else {}
+    return {
+        "error": next((text for field, text in errors.items() if field != name), ""),
+        "none_chosen": errors.get(name, ""),
+        "chosen": fields.values_of(name),
+        "text": fields.get("text", ""),
+    }
 
 
 @shows_errors(applications, FieldErrors)
@@ -210,6 +215,8 @@ async def _decide_each(request: SiteRequest, name: str, decide: Decide, url: str
     Raises FieldErrors if no value is chosen, or if a refusal has no text.
     """
     fields, done, errors = get_form_data(request), 0, list[ApiError]()
+    if not fields.values_of(name) and not wants_json(request):
+        raise FieldErrors({name: _("Choose at least one first.")})
     refusal = ""
     if parse_choice("decision", fields.get("decision"), ("approve", "refuse")) == "refuse":
         if not fields.get("text", "").strip():
@@ -230,6 +237,4 @@ async def _decide_each(request: SiteRequest, name: str, decide: Decide, url: str
     if done:
         text = ngettext("%(number)d decision is stored.", "%(number)d decisions are stored.", done)
         messages.success(request, text % {"number": done}, fail_silently=True)
-    elif not errors:
-        raise FieldErrors({"text": _("Choose at least one first.")})
     return SeeOther(url)
