@@ -76,7 +76,8 @@ async def test_a_newcomer_is_limited_warned_and_suspended_and_reads_why(
     assert APPEAL in (await mia.get("/ops/appeals/")).text
     decision = f"/ops/accounts/{id}/sanctions/{limit}/decide/"
     assert (await sam.post(decision, decision="refuse", answer="It is right.")).status_code == 403
-    assert (await mia.post(decision, decision="refuse", answer="")).status_code == 422
+    refused = await mia.post(decision, decision="refuse", answer="")
+    assert (refused.status_code, len(re.findall("<textarea[^>]* autofocus", refused.text))) == (422, 1)
     assert (await mia.post(decision, decision="accepted", answer="It is right.")).status_code == 422
     assert (await mia.post(decision, decision="refuse", answer="It is right.")).status_code == 303
     assert "It is right." in (await newcomer.get("/accounts/sanctions/")).text

@@ -79,7 +79,7 @@ async def test_staff_publishes_and_removes(site: Services, sam: HttpBrowser) -> 
     ):
         answer = await sam.post("/ops/announcements/", **fields)
         assert answer.status_code == 422
-        assert f'id="{name}-error"' in answer.text
+        assert f'{name}-error" aria-invalid="true" autofocus' in answer.text
     assert site.site.announcements == ()
     assert (await AuditLog(site.store).search(10))[0] == []
     for _click in range(2):
