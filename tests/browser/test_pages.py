@@ -208,6 +208,7 @@ SIGNED_IN = {
     "operations, held posts": staff.held_posts,
     "application": staff.an_application,
     "invitations": staff.invitations,
+    "rules": staff.the_rules,
     "suspended": staff.a_suspended_account,
 }
 ANONYMOUS = {

@@ -79,6 +79,13 @@ def wrong_settings(scene: PageScenario) -> None:
         page.locator("form:has([name=accent]) button").click()
 
 
+def the_rules(scene: PageScenario) -> None:
+    """Rules in another language than that of the page may run in the other direction."""
+    goes_as_staff("/ops/")(scene)
+    with site_settings(scene.own, rules="Be kind.\n" + "No advertising. " * 9):
+        scene.reader.go_to("/rules/")
+
+
 def a_suspended_account(scene: PageScenario) -> None:
     decisions_about_the_own_account(scene)
     account_id = scene.own.get(f"/@{scene.own.handle}/")["account"]["id"]
