@@ -78,12 +78,20 @@ def make_new_password_field(label: Any) -> forms.CharField:
     return make_password_field(label, "new-password", help_text=_("At least 8 characters, not a common password."))
 
 
-def make_address_field(help_text: Any = "", *, required: bool = True) -> forms.CharField:
-    """Return a field for a mail address, whose rules MailService checks."""
+class AddressField(forms.CharField):
+    """A field for a mail address, whose value is normalized."""
+
     widget = forms.EmailInput(attrs={"autocomplete": "email", **HANDLE_INPUT_ATTRS})
-    return forms.CharField(
-        label=_("Mail address"), max_length=ADDRESS_MAX_LENGTH, help_text=help_text, required=required, widget=widget
-    )
+
+    def clean(self, value: Any) -> str:
+        try:
+            return normalize_address(text) if (text := super().clean(value)) else ""
+        except InvalidAddress:
+            raise ValidationError(gettext("This is not a mail address.")) from None
+
+
+def make_address_field(help_text: Any = "", *, required: bool = True) -> AddressField:
+    return AddressField(label=_("Mail address"), max_length=ADDRESS_MAX_LENGTH, help_text=help_text, required=required)
 
 
 def _day_choices() -> list[tuple[str, str]]:
@@ -140,10 +148,7 @@ class SignUpForm(NewPasswordForm):
         address: str = self.cleaned_data["address"]
         if settings.MAIL_REQUIRED and not address:
             raise ValidationError(gettext("This site needs a mail address."))
-        try:
-            return normalize_address(address) if address else ""
-        except InvalidAddress:
-            raise ValidationError(gettext("This is not a mail address.")) from None
+        return address
 
     def clean_handle(self) -> str:
         """Check the handle here, too, so that the page shows all errors at once. Return the handle unchanged."""
@@ -345,12 +350,12 @@ def render_form(
 
 
 def show_form(
-    request: SiteRequest, template: str, form: type[forms.Form], error: ApiError | None, page: Page, **more: Any
+    request: SiteRequest, template: str, form: type[forms.Form], error: ApiError | None, page: Page, **data: Any
 ) -> HttpResponse:
     """Return the submitted form and its error (`redisplay_form`), or without an error an empty form (`render_form`)."""
     if error is not None:
         return redisplay_form(request, template, form(get_form_data(request)), error, page)
-    return render_form(request, template, form(initial=more.pop("initial", None)), page=page, **more)
+    return render_form(request, template, form(), page=page, **data)
 
 
 def redisplay_form(

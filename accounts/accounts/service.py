@@ -254,10 +254,8 @@ class AccountService(AccountLookup):
     ) -> Account:
         """Change the fields that are not None. Raises FieldErrors, and AccountNotFound if the account is deleted.
 
-        Raises AccountSilenced if the caller is silenced and changes a text.
-
-        Followers stay if the account becomes private or public. If it becomes public, pending follow requests are not
-        accepted automatically.
+        Raises AccountSilenced if the caller is silenced and changes a text. Followers stay if the account becomes
+        private or public. If it becomes public, pending follow requests are not accepted automatically.
         """
         sent = {"display_name": display_name, "bio": bio, "link": link, "moved_to": moved_to}
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
@@ -394,9 +392,7 @@ class AccountService(AccountLookup):
         A job is stored first, so that a worker completes the deletion if this process crashes. The call may be
         repeated. Raises AccountNotFound if there is no such account, and LastOwner.
         """
-        account = await self.get(account_id)
-        if account.state != DELETED:
-            await self.staff.release(account)
+        await self.staff.release(await self.get(account_id))
         await self.on_deletion_requested(account_id)
         return await self.complete_deletion(account_id)
 
@@ -416,7 +412,6 @@ class AccountService(AccountLookup):
     async def _replace_password(
         self, account: Account, new: str, former: str, keep_session_id: str | None = None, caller: Caller | None = None
     ) -> Account:
-        """Store the hash of a new password if the stored one is `former` (or that is empty). Raises FieldErrors."""
         account_id, encoded = AccountId(account.id), await passwords.hash_password(new)
         if not await self.accounts.set_password(account_id, encoded, expected_hash=former):
             raise FieldErrors(WRONG_PASSWORD)  # another request changed the password meanwhile

@@ -9,7 +9,6 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.accounts.repository import AccountRepository
-from accounts.addresses import InvalidAddress, normalize_address
 from accounts.errors import AddressTaken, FieldErrors, InvalidLink
 from accounts.mail.links import (
     address_digest,
@@ -101,18 +100,16 @@ class MailService:
         """Return the state of the last mails to the account, newest first."""
         return await self.mails.list_mails(account_id)
 
-    async def request_address(self, account_id: AccountId, raw: str, caller: Caller | None) -> str:
-        """Send a mail with a link that confirms the address, and return the address. Raises FieldErrors, RateLimited.
+    async def request_address(self, account_id: AccountId, address: str, caller: Caller | None) -> None:
+        """Send a mail with a link that confirms the normalized address. Raises FieldErrors, RateLimited.
 
         The result is the same if another account has the address.
         """
-        address = validate_address(raw)
         self.check_domain(address)
         await self.limits.enforce(caller, "mail")
         language = get_language() or ""
         await self.mails.change(account_id, pending=address, language=language)
         await self.add_mail(account_id, "confirm_address", MailAccount(address, language=language))
-        return address
 
     def check_domain(self, address: str) -> None:
         """Raise FieldErrors if the domain of a normalized address, or a domain above it, is blocked."""
@@ -178,12 +175,11 @@ class MailService:
         await self.mails.change(account_id, pending="")
         await self.notify_if_available(account_id, "password_changed")
 
-    async def request_reset(self, raw: str, caller: Caller | None) -> None:
-        """Store a job that looks for the address. Raises FieldErrors, RateLimited.
+    async def request_reset(self, address: str, caller: Caller | None) -> None:
+        """Store a job that looks for the normalized address. Raises RateLimited.
 
         Result and time are the same whether or not an account has the address.
         """
-        address = validate_address(raw)
         await self.limits.enforce(caller, "mail")
         now_ms = self.clock.now_ms()
         job = RequestReset(new_mail_id(now_ms), address, get_language() or "", now_ms)
@@ -215,14 +211,6 @@ class MailService:
         log.info("address_changed", account=account_id, removed=not address)
         await self.events.record(account_id, "address_changed", caller)
         return True
-
-
-def validate_address(raw: str) -> str:
-    """Return the normalized address. Raises FieldErrors."""
-    try:
-        return normalize_address(raw)
-    except InvalidAddress:
-        raise FieldErrors({"address": _("This is not a mail address.")}) from None
 
 
 def new_mail_id(now_ms: int) -> str:

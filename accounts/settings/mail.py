@@ -31,7 +31,14 @@ from accounts.mail.service import MailService
 from accounts.mail.values import DIGESTS
 from socialsite.errors import Conflict
 from socialsite.web.middleware.errors import get_error_status, shows_errors
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
+from socialsite.web.requests import (
+    SiteRequest,
+    dispatch_by_method,
+    get_form_data,
+    get_viewer_id,
+    require_viewer_id,
+    wants_json,
+)
 from socialsite.web.responses import done, json_response, page_response
 
 MAIL_PATH = "/accounts/mail/"
@@ -67,8 +74,8 @@ async def mail_page(request: SiteRequest, error: FieldErrors | None = None) -> H
 async def change_address(request: SiteRequest) -> HttpResponse:
     """Send a mail to confirm the submitted address. The confirmed address stays until then."""
     require_step_up(request)
-    account_id, fields = require_viewer_id(request), validate_form(AddressForm(get_form_data(request)))
-    address = await request.services[MailService].request_address(account_id, fields["address"], request.caller)
+    account_id, address = require_viewer_id(request), validate_form(AddressForm(get_form_data(request)))["address"]
+    await request.services[MailService].request_address(account_id, address, request.caller)
     message = _("A mail was sent to %s. Open its link to confirm the address.") % address
     return done(request, {"pending": address}, default=MAIL_PATH, message=message)
 
@@ -100,9 +107,8 @@ async def confirmation_page(request: SiteRequest) -> HttpResponse:
 async def confirm_address(request: SiteRequest) -> HttpResponse:
     token = get_form_data(request).get("token", "")
     account_id, address = await request.services[MailService].confirm_address(token, request.caller)
-    is_own = request.account is not None and request.account.id == account_id
-    message = _("Your mail address is confirmed.")
-    return done(request, {"address": address}, default=MAIL_PATH if is_own else "/", message=message)
+    url = MAIL_PATH if get_viewer_id(request) == account_id else "/"
+    return done(request, {"address": address}, default=url, message=_("Your mail address is confirmed."))
 
 
 @csrf_exempt
@@ -141,8 +147,8 @@ async def forgotten_page(request: SiteRequest, error: FieldErrors | None = None)
 @shows_errors(forgotten_page, FieldErrors)
 async def request_reset(request: SiteRequest) -> HttpResponse:
     """Respond in the same way and the same time whether or not an account has the address."""
-    fields = validate_form(ForgottenPasswordForm(get_form_data(request)))
-    await request.services[MailService].request_reset(fields["address"], request.caller)
+    address = validate_form(ForgottenPasswordForm(get_form_data(request)))["address"]
+    await request.services[MailService].request_reset(address, request.caller)
     if wants_json(request):
         return done(request, {}, default="/")
     return page_response(request, "accounts/reset_requested.html", {})
