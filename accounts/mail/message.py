@@ -20,7 +20,7 @@ from django.utils.translation import override
 
 from accounts.mail.values import MailKind, SendMail
 
-MAIL_PATH, UNSUBSCRIBE_PATH = "/accounts/mail/", "/accounts/mail/unsubscribe/"
+UNSUBSCRIBE_PATH = "/accounts/mail/unsubscribe/"
 BUTTON = re.compile(r"\[(.+)\]\((.+)\)")
 
 
@@ -53,36 +53,22 @@ def build_message(job: SendMail, facts: Mapping[str, str], site_name: str) -> Em
     `facts` has the handle, and `path` or `unsubscribe` of the kinds that need them. Raises BadHeaderError if a header
     would contain a line break.
     """
-    created = datetime.fromtimestamp(job.created_ms / 1000, UTC)
-    with override(job.language or settings.LANGUAGE_CODE):
+    created, language = datetime.fromtimestamp(job.created_ms / 1000, UTC), job.language or settings.LANGUAGE_CODE
+    headers = {
+        "Message-ID": f"<{job.id}.{job.account_id}@{mail_host()}>",
+        "Date": formatdate(job.created_ms / 1000),
+        "Auto-Submitted": "auto-generated",
+    }
+    if "unsubscribe" in facts:  # RFC 8058
+        headers["List-Unsubscribe"] = f"<{settings.SITE_URL}{facts['unsubscribe']}>"
+        headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    with override(language):
         base_facts = {"site": site_name, "time": f"{date_format(created, 'DATETIME_FORMAT')} UTC"}
         text = render_text(job.kind, {**base_facts, **job.context, **facts})
-        context = {
-            "text": text,
-            "site_name": site_name,
-            "site_url": settings.SITE_URL,
-            "handle": facts.get("handle", ""),
-            "language": job.language or settings.LANGUAGE_CODE,
-            "button_url": settings.SITE_URL + text.path,
-            "settings_url": settings.SITE_URL + MAIL_PATH,
-            "unsubscribe_url": settings.SITE_URL + facts["unsubscribe"] if "unsubscribe" in facts else "",
-        }
-        headers = {
-            "Message-ID": f"<{job.id}.{job.account_id}@{mail_host()}>",
-            "Date": formatdate(job.created_ms / 1000),
-            "Auto-Submitted": "auto-generated",
-        }
-        if "unsubscribe" in facts:  # RFC 8058
-            headers["List-Unsubscribe"] = f"<{context['unsubscribe_url']}>"
-            headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        message = EmailMultiAlternatives(
-            text.subject,
-            render_to_string("mail/mail.txt", context),
-            sender(site_name),
-            [job.address],
-            headers=headers,
-        )
-        message.attach_alternative(render_to_string("mail/mail.html", context), "text/html")
+        page = {**facts, "text": text, "site_name": site_name, "site_url": settings.SITE_URL, "language": language}
+        plain, html = (render_to_string(f"mail/mail.{ending}", page) for ending in ("txt", "html"))
+    message = EmailMultiAlternatives(text.subject, plain, sender(site_name), [job.address], headers=headers)
+    message.attach_alternative(html, "text/html")
     return message
 
 

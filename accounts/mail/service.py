@@ -64,7 +64,7 @@ class MailService:
         return bool(receiver.address) and await self.add_mail(account_id, kind, receiver, facts, mail_id)
 
     async def notify_if_available(self, account_id: AccountId, kind: MailKind, **facts: str) -> None:
-        """Call `notify` after a change that is done. An error of the store is logged, as the change stays done."""
+        """Call `notify` after a change that is stored. An error of the store is only logged."""
         try:
             await self.notify(account_id, kind, facts)
         except StoreError as error:
@@ -198,7 +198,7 @@ class MailService:
     ) -> bool:
         """Store the address, or "" for none. Return False if `former` is outdated or the account is deleted.
 
-        Another former address is told before the change, so that no crash loses this mail, and is released after it.
+        Another former address gets a mail before the change, so that no crash loses it, and is released after it.
         """
         former_digest = address_digest(former.address)
         is_left = bool(former.address) and former_digest != address_digest(address)

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import unquote_plus, urlencode
 
@@ -29,7 +29,6 @@ NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 AUTHORIZATION_FIELDS = (
     "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "lang",
 )  # fmt: skip
-Responder = Callable[[SiteRequest, Account, OAuthApp, AuthorizationRequest], Awaitable[HttpResponse]]
 TRUE_TEXTS = ("1", "true", "True")
 
 
@@ -38,21 +37,23 @@ async def consent_page(request: SiteRequest) -> HttpResponse:
     query = request.GET.dict()
     if query.get("force_login") in TRUE_TEXTS:
         return _redirect_to_login(request)
-    return await _authorize(request, query, _ask)
+    return await _authorize(request, query)
 
 
 async def decide(request: SiteRequest) -> HttpResponse:
     """Return to the app with a code, or with an error if the person does not allow it."""
-    return await _authorize(request, get_form_data(request), _issue_code)
+    return await _authorize(request, get_form_data(request))
 
 
-async def _authorize(request: SiteRequest, fields: Mapping[str, str], respond: Responder) -> HttpResponse:
+async def _authorize(request: SiteRequest, fields: Mapping[str, str]) -> HttpResponse:
     """Respond to an authorization request, if it is valid."""
     activate_language(fields.get("lang", ""))
     account = require_account(request)
     try:
         app, asked = await request.services[OAuthService].parse_authorization(fields)
-        return await respond(request, account, app, asked)
+        if request.method == "POST":
+            return await _issue_code(request, AccountId(account.id), app, asked)
+        return _ask(request, account, app, asked)
     except OAuthError as error:
         if error.request is None or error.request.redirect_uri == OUT_OF_BAND:
             page = {"status": 400, "message": error.description, "page_title": error.description}
@@ -60,7 +61,7 @@ async def _authorize(request: SiteRequest, fields: Mapping[str, str], respond: R
         return _redirect_to_app(request, error.request, error=error.code, error_description=error.description)
 
 
-async def _ask(request: SiteRequest, account: Account, app: OAuthApp, asked: AuthorizationRequest) -> HttpResponse:
+def _ask(request: SiteRequest, account: Account, app: OAuthApp, asked: AuthorizationRequest) -> HttpResponse:
     get_token(request)
     query = request.GET
     page = {
@@ -78,11 +79,11 @@ async def _ask(request: SiteRequest, account: Account, app: OAuthApp, asked: Aut
 
 
 async def _issue_code(
-    request: SiteRequest, account: Account, app: OAuthApp, asked: AuthorizationRequest
+    request: SiteRequest, account_id: AccountId, app: OAuthApp, asked: AuthorizationRequest
 ) -> HttpResponse:
     if get_form_data(request).get("decision") != "allow":
         raise OAuthError("access_denied", "The person did not allow it.", request=asked)
-    account_id, session_id = AccountId(account.id), get_session(request).session_id or ""
+    session_id = get_session(request).session_id or ""
     code = await request.services[OAuthService].issue_code(account_id, session_id, asked)
     await request.services[SecurityEvents].record(account_id, "app_added", request.caller, name=app.name)
     if asked.redirect_uri == OUT_OF_BAND:

@@ -22,7 +22,7 @@ PENDING_LOGIN_TTL_MS: Final = 5 * 60_000
 
 @dataclass(kw_only=True, slots=True)
 class PendingLogins:
-    """Stores what the password permits. A new password and a request of deletion end the pending log-in."""
+    """Stores pending log-ins. A new password and a request of deletion end them."""
 
     store: Store
     accounts: AccountRepository
