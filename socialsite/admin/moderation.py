@@ -101,7 +101,7 @@ class Moderation:
     async def get_overview(self, account_id: AccountId, viewer_id: AccountId) -> AccountOverview:
         """Return the data about an account, each part bounded. Raises AccountNotFound.
 
-        Staff does not see reports about the own account.
+        Staff does not see reports and notes about the own account.
         """
         services = self._services
         rules, now_ms = list(services.rules.values()), services.clock.server_ms()
@@ -122,6 +122,8 @@ class Moderation:
             "application": services.joining.find_application(account_id),
         }
         found: dict[str, Any] = dict(zip(parts, await run_together(*parts.values()), strict=True))
+        if account_id == viewer_id:
+            found["sanctions"] = [each for each in found["sanctions"] if each.is_told]
         logins = found["logins"] = [event for event in found["logins"] if event.kind == "login"][:LOGINS_SHOWN]
         ids = await services.security_events.list_accounts({each.network for each in logins if each.network})
         return AccountOverview(**found, sharing_ids=[id for id in ids if id != account_id])

@@ -24,7 +24,7 @@ from accounts.sanctions.sanction import (
 from accounts.sanctions.texts import KIND_LABELS, describe_kind
 from socialsite.admin.moderation import find_shown_posts
 from socialsite.admin.requests import build_next_url, get_actor, get_services
-from socialsite.admin.sanctions import SanctionService, find_starting_text
+from socialsite.admin.sanctions import SanctionService, find_starting_text, get_target
 from socialsite.admin.views import accounts
 from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
@@ -176,7 +176,7 @@ async def _show_form(
     error: FieldErrors | None = None,
 ) -> HttpResponse:
     services, kind = get_services(request), parse_choice("kind", fields.get("kind"), KINDS)
-    account = await services.accounts.get_undeleted(account_id)
+    account = await get_target(services, get_actor(request), account_id)
     chosen = _parse_ids(fields, "post")
     posts = await find_shown_posts(services, account_id, chosen) if kind in KINDS_OF_POSTS else []
     page = {

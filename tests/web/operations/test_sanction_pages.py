@@ -243,3 +243,19 @@ async def test_an_account_whose_owner_has_requested_its_deletion_can_be_suspende
     assert ('name="kind" value="suspend"' in page, "/reinstate/" in page) == (False, True)
     await alice.post("/accounts/login/", username="alice", password=PASSWORD, keep="on")
     assert not await alice.is_signed_in()
+
+
+async def test_staff_reads_no_notes_and_no_reports_about_the_own_account(
+    site: Services, alice: HttpBrowser, sam: HttpBrowser, open_browser: OpenBrowser
+) -> None:
+    """Sam was a member when an owner wrote a note, and a report names the rule that Sam broke."""
+    olga, sam_id = await open_staff(site, open_browser, "olga", "owner"), await _id(site, "sam")
+    await site.site.change(rules=("Be kind",))
+    fields = {"category": "violation", "rules": "0", "account": str(sam_id)}
+    report_id = (await alice.post_json("/reports/new/", **fields)).json()["id"]
+    note = {"kind": "note", "text": "Canary told us of this"}
+    assert (await olga.post_json(f"/ops/accounts/{sam_id}/act/", **note)).status_code == 200
+    paths = [f"/ops/accounts/{sam_id}/{path}" for path in ("", f"act/?kind=warning&report={report_id}")]
+    for browser, is_shown in ((olga, True), (sam, False)):
+        text = "".join([(await browser.get(path)).text + (await browser.get_json(path)).text for path in paths])
+        assert ("Canary told" in text, 'value="Be kind" checked' in text) == (is_shown, is_shown)
