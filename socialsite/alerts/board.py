@@ -29,15 +29,16 @@ class Finding(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Alert(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A fault. `since_ms` is the time of the first check that found it, `told_ms` of the last message or 0.
+    """A fault. `since_ms` is the time of the first check that found it, `found_ms` of the last one.
 
-    `clear_ms` is the time of the first check that no longer found it, or 0.
+    `told_ms` is the time of the last message or 0, `clear_ms` of the first check that no longer found it or 0.
     """
 
     since_ms: int
     finding: Finding
     told_ms: int = 0
     clear_ms: int = 0
+    found_ms: int = 0
 
 
 class Event(NamedTuple):
@@ -98,8 +99,8 @@ def advance(
             return None, "end"
         return replace(alert, clear_ms=alert.clear_ms or now_ms), None
     if alert is None:
-        return Alert(now_ms, finding), None
-    alert = replace(alert, finding=finding, clear_ms=0)
+        return Alert(now_ms, finding, found_ms=now_ms), None
+    alert = replace(alert, finding=finding, clear_ms=0, found_ms=now_ms)
     if alert.told_ms and 0 <= now_ms - alert.told_ms < REMIND_AFTER_MS:  # not below 0: the clock was ahead
         return alert, None
     return replace(alert, told_ms=now_ms), "remind" if alert.told_ms else "begin"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from accounts.mail.values import decode_job
-from socialsite.alerts.board import REMIND_AFTER_MS, AlertRepository, Board, Finding
+from socialsite.alerts.board import AlertRepository, Board, Finding
 from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.outgoing.requests import CertificateRefused, OutgoingFailed, OutgoingRefused
@@ -175,14 +175,12 @@ async def check_appeals(check: Check) -> Finding | None:
 
 
 async def check_disk(check: Check) -> Finding | None:
-    """Check the disks of this machine. They say nothing about those that another machine found within a day."""
+    """Check the disks of this machine. They say nothing about those that another machine found within an hour."""
     full = await asyncio.to_thread(find_disks, check.services, only_full=True)
     own, alert = f"{check.machine}:", check.board.alerts.get("disk")
-    if not full and alert is not None and not alert.finding.subject.startswith(own):
-        age_ms = check.now_ms - max(alert.since_ms, alert.told_ms)
-        if age_ms < REMIND_AFTER_MS + HOUR_MS:  # later that machine would have reminded of it
-            raise OSError("another machine found it")
-    return _about([own + name for name, _free_bytes in full])
+    if full or alert is None or alert.finding.subject.startswith(own) or check.now_ms - alert.found_ms >= HOUR_MS:
+        return _about([own + name for name, _free_bytes in full])
+    raise OSError("another machine found it")
 
 
 def find_disks(services: Services, *, only_full: bool = False) -> list[tuple[str, int]]:

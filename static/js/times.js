@@ -3,11 +3,11 @@
 import { language, word } from "./words.js";
 
 const tag = navigator.languages.find((each) => language.startsWith(each.slice(0, 2))) ?? language;
-const regional = `${tag.split(/-\w-|@/)[0]}-u-ca-gregory-nu-latn`; // without extensions, such as "-u-hc-h12" or "@posix"
+const dates = (options) => new Intl.DateTimeFormat(`${tag.split(/-\w-|@/)[0]}-u-ca-gregory-nu-latn`, options);
 const relative = new Intl.RelativeTimeFormat(language, { style: /^(en|ja)/.test(language) ? "narrow" : "short" });
-const full = new Intl.DateTimeFormat(regional, { dateStyle: "medium", timeStyle: "short" });
-const day = new Intl.DateTimeFormat(regional, { day: "numeric", month: "short" });
-const year = new Intl.DateTimeFormat(regional, { day: "numeric", month: "short", year: "numeric" });
+const full = dates({ dateStyle: "medium", timeStyle: "short" });
+const day = dates({ day: "numeric", month: "short" });
+const year = dates({ day: "numeric", month: "short", year: "numeric" });
 
 /** "now", "5m ago", "2d ago", "12 Nov", "12 Nov 2024". Both arguments are Unix ms. */
 export function spoken(at, now) {
