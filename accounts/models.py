@@ -78,6 +78,11 @@ class Account(AbstractBaseUser):
         return self.state == SUSPENDED and self.delete_ms > 0
 
     @property
+    def can_reset_password(self) -> bool:
+        """Return whether the owner may log in, also only to take a requested deletion back."""
+        return self.is_active or self.is_leaving
+
+    @property
     def preferences(self) -> Preferences:
         """What the account chose for reading and writing posts."""
         return decode_preferences(self.encoded_preferences)

@@ -77,7 +77,7 @@ class MailSending:
         """Add a mail with the link of a reset, if an account has the address. A repetition adds no second mail."""
         account = await self.mail.find_by_address(request.address)
         is_old = self.clock.now_ms() - request.created_ms > MAIL_MAX_AGE_MS
-        if account is not None and account.is_active and not is_old:
+        if account is not None and account.can_reset_password and not is_old:
             receiver = await self.mail.find(AccountId(account.id))
             receiver = dataclasses.replace(receiver, language=request.language)
             await self.mail.add_mail(AccountId(account.id), "reset", receiver, mail_id=request.id)

@@ -189,7 +189,9 @@ class MailService:
         """Return the account whose password the link resets. Raises InvalidLink."""
         account_id = find_reset_account(token)
         account, address = await self.accounts.find(account_id), (await self.mails.find(account_id)).address
-        if account is None or not account.is_active or not address or not is_reset_token(account, address, token):
+        if account is None or not account.can_reset_password:
+            raise InvalidLink
+        if not address or not is_reset_token(account, address, token):
             raise InvalidLink
         return account
 

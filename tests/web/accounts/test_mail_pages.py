@@ -324,6 +324,22 @@ async def test_a_suspended_account_gets_no_link(site, alice, visitor, smtp):
     assert smtp.messages == []
 
 
+async def test_an_owner_takes_back_the_deletion_that_a_thief_of_the_password_requested(site, alice, visitor, smtp):
+    await confirm(site, alice, smtp)
+    site.accounts.deletion_grace_ms = DAY_MS
+    stolen = "the password of the thief"
+    fields = {"old_password": PASSWORD, "new_password1": stolen, "new_password2": stolen}
+    assert (await alice.post_json("/accounts/password/", **fields)).status_code == 200
+    assert (await alice.post_json("/accounts/delete/", password=stolen)).status_code == 200
+    await work(site)
+    smtp.messages.clear()
+    link = await request_reset(site, visitor, smtp)
+    assert (await open_link(visitor, link, password1=NEW_PASSWORD, password2=NEW_PASSWORD)).status_code == 303
+    fields = {"username": "alice", "password": NEW_PASSWORD, "keep": "on"}
+    assert (await visitor.post_json("/accounts/login/", **fields)).status_code == 200
+    assert (await site.accounts.get(ALICE)).is_active
+
+
 async def test_requests_of_mails_are_limited(limited_site, open_browser, settings):
     site: Services = limited_site
     site.rules["mail"] = type(site.rules["post"])("mail", 2)
