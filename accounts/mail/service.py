@@ -140,6 +140,10 @@ class MailService:
         if not await self._replace_address(account_id, await self.mails.find(account_id), "", caller):
             raise Conflict
 
+    async def forget_pending(self, account_id: AccountId) -> None:
+        """Forget the address that is not confirmed, and so end its link: a thief may have asked for it."""
+        await self.mails.change(account_id, pending="")
+
     async def forget(self, account_id: AccountId) -> None:
         """Delete everything about mail of a deleted account, so that another account can have the address."""
         row = await self.mails.find(account_id)
@@ -171,8 +175,8 @@ class MailService:
     # Passwords
 
     async def announce_password(self, account_id: AccountId) -> None:
-        """Mail the change of a password. A link that confirms an address ends: a thief may have asked for it."""
-        await self.mails.change(account_id, pending="")
+        """Mail the change of a password, and end the link of an address that is not confirmed."""
+        await self.forget_pending(account_id)
         await self.notify_if_available(account_id, "password_changed")
 
     async def request_reset(self, address: str, caller: Caller | None) -> None:

@@ -153,6 +153,7 @@ async def end_session(request: SiteRequest) -> HttpResponse:
     is_own = session_id in ("all", get_session(request).session_id)
     if session_id == "all":
         await request.services[SessionService].end_all(account_id)
+        await request.services[MailService].forget_pending(account_id)
         await request.services[SecurityEvents].record(account_id, "sessions_ended", request.caller)
     else:
         await request.services[SessionService].end(account_id, session_id)

@@ -132,12 +132,24 @@ async def test_a_wrong_or_replaced_link_confirms_nothing(site, alice):
     assert (await alice.post_json("/accounts/mail/confirm/", token=token)).status_code == 404
 
 
-async def test_a_new_password_ends_the_link_of_an_address_that_is_not_confirmed(site, alice, visitor, smtp):
-    """A thief who asked for an address of their own would take the account with it after the password is changed."""
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (
+            "/accounts/password/",
+            {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD},
+        ),
+        ("/accounts/sessions/", {"session": "all"}),
+    ],
+    ids=["a new password", "a log-out everywhere"],
+)
+async def test_the_link_of_an_address_ends_with_what_ends_the_access_of_a_thief(
+    site, alice, visitor, smtp, path, fields
+):
+    """Otherwise a thief who asked for an address of their own would get the account by it later."""
     await confirm(site, alice, smtp)
     await alice.post_json("/accounts/mail/", address="thief@example.org")
-    fields = {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
-    assert (await alice.post_json("/accounts/password/", **fields)).status_code == 200
+    assert (await alice.post_json(path, **fields)).status_code == 200
     token = confirmation_token(ALICE, "thief@example.org")
     assert (await visitor.post_json("/accounts/mail/confirm/", token=token)).status_code == 404
     assert (await site.mail.find(ALICE)).address == ADDRESS
