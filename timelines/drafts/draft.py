@@ -60,7 +60,7 @@ def parse_time(text: str) -> int | None:
         return None
     try:
         at = datetime.fromisoformat(text)
-        at_ms = int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+        at_ms = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         at_ms = -1
     if not 0 <= at_ms < LATEST_MS:

@@ -46,7 +46,7 @@ def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
         for number, row in enumerate(csv.reader(text), 1):
             if number > CSV_ROWS_CAP:
                 raise ArchiveUnreadable("too_large")
-            fields = [field.strip() for field in row]
+            fields = [field.strip() for field in row[:2]]
             if not any(fields) or (number == 1 and fields[0].lower() in HEADERS):
                 continue
             if content == "lists":

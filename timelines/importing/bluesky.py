@@ -55,10 +55,6 @@ class BlueskyArchive:
         """Yield (number, row as JSON) of the posts. Raises ArchiveUnreadable."""
         return offset_lines(self._records(), self._parse, self.handle, tally, offset)
 
-    def read_picture(self, name: str) -> bytes | None:
-        """Return None: the file contains no pictures."""
-        return None
-
     def _records(self) -> Iterator[tuple[str, Json]]:
         """Yield the paths and the records of posts and boosts, in the order of the tree, which is that of time."""
         try:

@@ -64,10 +64,6 @@ class LineFile:
                     yield number, line
             self.on_bytes(raw.tell())
 
-    def read_picture(self, name: str) -> bytes | None:
-        """Return None: the file contains no pictures."""
-        return None
-
 
 def _unpacked(raw: BinaryIO) -> BinaryIO:
     magic = raw.read(2)

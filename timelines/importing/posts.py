@@ -220,7 +220,8 @@ class PostsImport:
         attachments: dict[str, MediaAttachment] = {}
         for name, picture in wanted.items():
             try:
-                content = await asyncio.to_thread(archive.read_picture, name)
+                read = archive.read_picture if isinstance(archive, AccountArchive) else None  # others have no pictures
+                content = await asyncio.to_thread(read, name) if read else None
                 attachments[name] = (await self._upload(post.author_id, picture, content)).attachment
             except LineRefused as refused:
                 tally.refuse(row.number, f"picture_{refused.reason}")

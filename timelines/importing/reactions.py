@@ -3,6 +3,7 @@
 A boost becomes a bookmark, because a boost is delivered to followers. Nobody is notified.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,8 +44,8 @@ class ReactionsImport:
         Posts without a time of their own were marked before `at_ms`, the first one last. Raises ArchiveUnreadable,
         StoreError.
         """
-        number = offset
-        for batch in batches(islice(marked, offset, None), POSTS_PER_READ):
+        number, all_batches = offset, batches(islice(marked, offset, None), POSTS_PER_READ)
+        while batch := await asyncio.to_thread(next, all_batches, None):
             new = await self._find_new(account_id, batch, base_url, tally, number, at_ms)
             for kind, _, _ in new:
                 tally.counts["likes" if kind == LIKE else "bookmarks"] += 1

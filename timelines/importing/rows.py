@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import msgspec
@@ -14,7 +13,8 @@ import msgspec
 from accounts.domain import QuotePolicy
 from socialsite.ids import EPOCH_MS, SEQUENCE_MASK, PostId, id_at
 from socialsite.languages import parse_language
-from timelines.drafts.draft import LATEST_MS
+from timelines.drafts.draft import parse_time
+from timelines.errors import TimeInvalid
 from timelines.importing.lines import LineRefused
 from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, Poll, PostDetails
 from timelines.publishing.edits import VERSIONS_CAP
@@ -239,12 +239,8 @@ def find_newest_ms(lines: Iterable[bytes]) -> int:
 
 
 def parse_date(text: str) -> int:
-    """Return the Unix ms of an ISO 8601 date, 0 before 1970. A date without a time zone is UTC. Raises LineRefused."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise LineRefused("date") from None
-    at_ms = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-    if at_ms >= LATEST_MS:
-        raise LineRefused("date")
-    return max(0, at_ms)
+    """Return the Unix ms of an ISO 8601 date from 1970 on. A date without a time zone is UTC. Raises LineRefused."""
+    with suppress(TimeInvalid):
+        if (at_ms := parse_time(text)) is not None:
+            return at_ms
+    raise LineRefused("date")

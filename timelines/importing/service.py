@@ -158,13 +158,11 @@ class ImportService:
 
     async def _notify(self, account_id: AccountId, transfer: Transfer) -> None:
         """Tell the account that its archive is ready or its import finished: once, also if the job is repeated."""
-        mail_id = f"{transfer.changed_ms:014d}-{transfer.id}"
-        if (transfer.kind, transfer.state) == ("export", "ready"):
-            await self.notifications.transfer_finished(account_id, "archive", transfer.id)
-            await self.mail.notify(account_id, "archive_ready", mail_id=mail_id)
-        elif (transfer.kind, transfer.state) == ("import", "done"):
-            await self.notifications.transfer_finished(account_id, "import", transfer.id)
-            await self.mail.notify(account_id, "import_done", mail_id=mail_id)
+        is_export = transfer.kind == "export"
+        if transfer.state == ("ready" if is_export else "done"):
+            await self.notifications.transfer_finished(account_id, "archive" if is_export else "import", transfer.id)
+            mail_id = f"{transfer.changed_ms:014d}-{transfer.id}"
+            await self.mail.notify(account_id, "archive_ready" if is_export else "import_done", mail_id=mail_id)
 
     async def _read(self, account_id: AccountId, transfer: Transfer) -> bool:
         """Read the file for the preview or the import, for the time of a slice. Return True if it is finished."""
