@@ -41,6 +41,9 @@ def test_a_printed_page_has_posts_with_dates_and_no_controls(reader: OpenReader,
     time = me.entries.first.locator("time")
     assert time.evaluate("(time) => getComputedStyle(time, '::after').content") == f'"{time.get_attribute("title")}"'
     assert time.evaluate("(time) => getComputedStyle(time).fontSize") == "0px", "the age of the post is printed"
+    me.go_to("/accounts/security/")
+    for button in me.page.locator("main .btn").all():
+        expect(button).to_be_hidden()
 
 
 @pytest.mark.nightly
