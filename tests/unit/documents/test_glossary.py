@@ -19,7 +19,7 @@ PLAIN = frozenset(
     forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init
     initial instance inventory
-    known labels lag lines linkify links listener load lookup mail map memory merge merging menu message messages meter
+    labels lag lines linkify links listener load lookup mail map memory merge merging menu message messages meter
     metrics middleware mirrors missed models multiprocess names page pagination pair paragraphs parsers
     partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
