@@ -11,7 +11,8 @@ from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from accounts.forms import parse_choice
 from socialsite.admin.presenters.accounts import author_json
-from socialsite.admin.requests import build_next_url, get_services, record_action
+from socialsite.admin.requests import build_next_url, get_actor, get_services, record_action
+from socialsite.admin.sanctions import get_target
 from socialsite.admin.site_forms import describe_variable
 from socialsite.errors import ApiError, Invalid
 from socialsite.ids import AccountId
@@ -70,7 +71,8 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
 async def change(request: SiteRequest) -> HttpResponseBase:
     """Hold back or show a hashtag (`tag`) or an account (`handle`).
 
-    Raises FieldErrors, AccountNotFound, Invalid if a list is full, and SetByEnvironment.
+    Raises FieldErrors, AccountNotFound, CannotModerateStaff, CannotModerateSelf, Invalid if a list is full, and
+    SetByEnvironment.
     """
     services, fields = get_services(request), get_form_data(request)
     action = parse_choice("action", fields.get("action"), ("hold", "show"))
@@ -81,6 +83,8 @@ async def change(request: SiteRequest) -> HttpResponseBase:
         account = await services.accounts.find_by_handle(fields.get("handle", "").strip().removeprefix("@"))
         if account is None:
             raise AccountNotFound
+        if action == "hold":
+            await get_target(services, get_actor(request), AccountId(account.id))
         entry, target = str(account.id), f"account:{account.id}"
     tag_lists = {"held_hashtags": action == "hold", "allowed_hashtags": action == "show"}
     lists = tag_lists if tag else {ACCOUNT_LIST: action == "hold"}

@@ -180,6 +180,8 @@ async def test_staff_does_not_act_on_staff_of_the_same_or_a_higher_role(
     browser = await staff_browser(site, open_browser, "mona", actor)
     for action in ("suspend", "reinstate", "password", "sessions/end"):
         assert (await browser.post_json(f"/ops/accounts/2/{action}/")).status_code == 403
+    if actor == "owner":
+        assert (await browser.post_json("/ops/trends/", handle="otto", action="hold")).status_code == 403
     assert (await AuditLog(site.store).search(10))[0] == []
     assert (await site.accounts.get(AccountId(2))).is_active
 
