@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from accounts import keys
 from accounts.mail.values import MAILS_CAP, SentMail, decode_mail, encode_mail
 from socialsite.ids import AccountId
+from socialsite.recipes.time_queue import TimeQueue
 from socialsite.store.commands import load_script
 from socialsite.store.store import Store
 
@@ -26,7 +27,7 @@ class MailAccount:
 class MailRepository:
     def __init__(self, store: Store) -> None:
         self._accounts = store.component("accounts")
-        self._jobs = store.component("jobs")
+        self.digests = TimeQueue(store, keys.due_digests(), lambda member: AccountId(int(member)))
 
     async def find(self, account_id: AccountId) -> MailAccount:
         fields = ("address", "pending", "language", "digest")
@@ -56,21 +57,6 @@ class MailRepository:
     async def release(self, digest: str, account_id: AccountId) -> None:
         """Remove the account as the owner of the address, if it is the owner."""
         await self._accounts.write_script(CLAIM_ADDRESS, [keys.address_owner(digest)], ["", account_id])
-
-    # Digests
-
-    async def schedule_digest(self, account_id: AccountId, at_ms: int) -> None:
-        await self._jobs.write_one("ZADD", keys.due_digests(), at_ms, account_id)
-
-    async def remove_digest(self, account_id: AccountId) -> None:
-        await self._jobs.write_one("ZREM", keys.due_digests(), account_id)
-
-    async def find_due_digests(self, now_ms: int, limit: int) -> list[tuple[AccountId, int]]:
-        """Return accounts whose digest is due, with the time of the digest, the oldest first."""
-        key = keys.due_digests()
-        reply = await self._jobs.execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit, "WITHSCORES")
-        pairs = zip(reply[::2], reply[1::2], strict=True)
-        return [(AccountId(int(account_id)), int(float(at_ms))) for account_id, at_ms in pairs]
 
     # The state of mails
 

@@ -149,7 +149,7 @@ class MailService:
         row = await self.mails.find(account_id)
         if row.address:
             await self.mails.release(address_digest(row.address), account_id)
-        await self.mails.remove_digest(account_id)
+        await self.mails.digests.remove(account_id)
         await self.mails.delete_all(account_id)
 
     async def find_by_address(self, address: str) -> Account | None:
@@ -166,11 +166,11 @@ class MailService:
     async def choose_digest(self, account_id: AccountId, digest: str) -> None:
         """Set how often the account gets a digest: a value of DIGESTS. The next one comes after a whole period."""
         if digest in DIGEST_PERIODS_MS:  # send_due removes an entry whose choice was not stored
-            await self.mails.schedule_digest(account_id, self.clock.now_ms() + DIGEST_PERIODS_MS[digest])
+            await self.mails.digests.add(account_id, self.clock.now_ms() + DIGEST_PERIODS_MS[digest])
             await self.mails.change(account_id, digest=digest, language=get_language() or "")
         else:
             await self.mails.change(account_id, digest="")
-            await self.mails.remove_digest(account_id)
+            await self.mails.digests.remove(account_id)
 
     # Passwords
 

@@ -66,7 +66,7 @@ async def test_a_chosen_summary_has_a_time_if_a_process_is_killed_at_any_step(
             was_killed = await run_and_die(proxy, stdin, stdout, f"digest {alice} daily".encode(), replies)
             killed += was_killed
             is_chosen = (await services.mail.find(alice)).digest == "daily"
-            assert not is_chosen or await services.mail.mails.find_due_digests(later_ms, 10)
+            assert not is_chosen or await services.mail.mails.digests.oldest(10, until_ms=later_ms)
             if not was_killed:
                 break
     assert is_chosen

@@ -50,11 +50,11 @@ class DigestService:
 
     async def send_due(self) -> None:
         """Add the mails that are due. The id of a mail is that of its period, so a repetition sends no second one."""
-        for account_id, due_ms in await self.mails.find_due_digests(self.clock.now_ms(), DUE_PER_BATCH):
+        for account_id, due_ms in await self.mails.digests.oldest(DUE_PER_BATCH, until_ms=self.clock.now_ms()):
             row = await self.mails.find(account_id)
             period_ms = DIGEST_PERIODS_MS.get(row.digest)
             if period_ms is None or not row.address:
-                await self.mails.remove_digest(account_id)
+                await self.mails.digests.remove(account_id)
                 continue
             account = await self.mail.accounts.find(account_id)
             is_active = account is not None and account.is_active  # a suspended account gets none, but may come back
@@ -64,7 +64,7 @@ class DigestService:
                 await self.mail.add_mail(account_id, "digest", row, context, mail_id)
             # A period that no worker was running for is left out.
             missed = (self.clock.now_ms() - due_ms) // period_ms
-            await self.mails.schedule_digest(account_id, due_ms + (missed + 1) * period_ms)
+            await self.mails.digests.add(account_id, due_ms + (missed + 1) * period_ms)
 
     async def _write_lines(self, account_id: AccountId, since_ms: int, language: str) -> Sequence[str]:
         """Return a line for each kind of unread notifications since that time. Hidden ones do not count."""
