@@ -49,22 +49,26 @@ class DigestService:
         return (PeriodicTask("digests", DUE_INTERVAL_S, self.send_due),)
 
     async def send_due(self) -> None:
-        """Add the mails that are due. The id of a mail is that of its period, so a repetition sends no second one."""
+        """Add the mails that are due. The id of a mail is that of its period, so a repetition sends no second one.
+
+        The next digest is scheduled first, so that an account that cannot be read delays no others. A crash in between
+        leaves this digest out.
+        """
         for account_id, due_ms in await self.mails.digests.oldest(DUE_PER_BATCH, until_ms=self.clock.now_ms()):
             row = await self.mails.find(account_id)
             period_ms = DIGEST_PERIODS_MS.get(row.digest)
             if period_ms is None or not row.address:
                 await self.mails.digests.remove(account_id)
                 continue
+            # A period that no worker was running for is left out.
+            missed = (self.clock.now_ms() - due_ms) // period_ms
+            await self.mails.digests.add(account_id, due_ms + (missed + 1) * period_ms)
             account = await self.mail.accounts.find(account_id)
             is_active = account is not None and account.is_active  # a suspended account gets none, but may come back
             lines = await self._write_lines(account_id, self.clock.now_ms() - period_ms, row.language)
             if lines and is_active:
                 context, mail_id = {"lines": "\n".join(lines)}, f"{due_ms:014d}-digest"
                 await self.mail.add_mail(account_id, "digest", row, context, mail_id)
-            # A period that no worker was running for is left out.
-            missed = (self.clock.now_ms() - due_ms) // period_ms
-            await self.mails.digests.add(account_id, due_ms + (missed + 1) * period_ms)
 
     async def _write_lines(self, account_id: AccountId, since_ms: int, language: str) -> Sequence[str]:
         """Return a line for each kind of unread notifications since that time. Hidden ones do not count."""

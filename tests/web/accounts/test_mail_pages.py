@@ -19,6 +19,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from socialsite.recipes.worker import Worker
+from socialsite.store.errors import WrongType
 from tests.support.browser import HttpBrowser, hidden_field
 from tests.support.mail_server import MailServer, link_in, mail_server
 from tests.support.oauth import OAuthClient
@@ -26,6 +27,7 @@ from tests.support.staff import open_staff
 from tests.support.transferring import import_file
 from tests.support.visitor import PASSWORD
 from tests.support.world import World
+from timelines import keys
 
 ADDRESS, NEW_PASSWORD = "alice@example.org", "quite another phrase 7"
 ALICE, BOB = AccountId(1), AccountId(2)
@@ -456,6 +458,25 @@ async def test_a_summary_leaves_out_what_its_reader_may_not_see_or_has_read(site
     await site.digests.send_due()
     await work(site)
     assert smtp.messages == []
+
+
+async def test_an_account_whose_notifications_cannot_be_read_delays_no_summary_of_others(
+    site, alice, bob, smtp, world: World
+):
+    site.digests.clock = site.mail.clock = clock = FixedClock(site.clock.now_ms())
+    for id, browser, other in ((ALICE, alice, "bob"), (BOB, bob, "alice")):
+        await site.mail.mails.change(id, address=f"{id}@example.org")
+        await browser.post("/accounts/mail/digest/", digest="daily")
+        await browser.post(f"/@{other}/follow/")
+    await world.deliver_all()
+    key = keys.notifications(ALICE)  # of the summary that is due first
+    await site.store.node(key).execute("SET", key, "damaged")
+    clock.advance(DAY_MS)
+    with pytest.raises(WrongType):
+        await site.digests.send_due()
+    await site.digests.send_due()
+    await work(site)
+    assert [message["To"] for message in smtp.messages] == [f"{BOB}@example.org"]
 
 
 async def test_a_suspended_person_gets_no_summary(site, alice, bob, smtp, world: World):
