@@ -39,7 +39,7 @@ from socialsite.web.requests import (
     require_viewer_id,
     wants_json,
 )
-from socialsite.web.responses import done, json_response, page_response
+from socialsite.web.responses import done, get_site, json_response, page_response
 
 MAIL_PATH = "/accounts/mail/"
 
@@ -99,8 +99,12 @@ async def choose_digest(request: SiteRequest) -> HttpResponse:
 
 
 async def confirmation_page(request: SiteRequest) -> HttpResponse:
-    _account_id, address = parse_confirmation(request.GET.get("token", ""))
-    lead = _("Use %s for your account?") % address
+    """Name the account, because anybody can let the site send this link to the address of another person."""
+    account_id, address = parse_confirmation(request.GET.get("token", ""))
+    account = await request.services[AccountService].get_undeleted(account_id)
+    names = {"handle": account.handle, "site": get_site(request).title}
+    owner = _("The account @%(handle)s on %(site)s wants to use this address.") % names
+    lead = f"{owner} {_('Use %s for your account?') % address}"
     return _link_page(request, _("Confirm your mail address"), lead, _("Confirm the address"))
 
 
