@@ -134,7 +134,7 @@ class MailService:
                 raise InvalidLink
         return account_id, address
 
-    async def remove_address(self, account_id: AccountId, caller: Caller) -> None:
+    async def remove_address(self, account_id: AccountId, caller: Caller | None = None) -> None:
         """Remove the address, the pending address and the digests. Raises Conflict if another request changes them."""
         await self.choose_digest(account_id, "off")
         if not await self._replace_address(account_id, await self.mails.find(account_id), "", caller):
