@@ -185,12 +185,17 @@ class InvitationForm(forms.Form):
     )
 
 
-class LoginForm(forms.Form):
+class NextForm(forms.Form):
+    """A form that redirects to `next`."""
+
+    next = forms.CharField(required=False, max_length=NEXT_MAX_LENGTH, widget=forms.HiddenInput)
+
+
+class LoginForm(NextForm):
     username = make_handle_field(autocomplete="username webauthn")
     password = make_password_field(_("Password"), "current-password")
     keep = forms.BooleanField(label=_("Keep my account"), required=False, widget=forms.HiddenInput)
     """Takes the requested deletion back. It is shown after a log-in to such an account."""
-    next = forms.CharField(required=False, max_length=NEXT_MAX_LENGTH, widget=forms.HiddenInput)
 
     def clean_username(self) -> str:
         return str(self.cleaned_data["username"]).removeprefix("@")
@@ -267,12 +272,6 @@ def make_code_field() -> forms.CharField:
     """Return a field for a code of an app or a recovery code."""
     attrs = {"autocomplete": "one-time-code", **HANDLE_INPUT_ATTRS}
     return make_text_field(_("Code"), CODE_MAX_LENGTH, required=True, attrs=attrs)
-
-
-class NextForm(forms.Form):
-    """A form that redirects to `next`."""
-
-    next = forms.CharField(required=False, max_length=NEXT_MAX_LENGTH, widget=forms.HiddenInput)
 
 
 class ConfirmForm(NextForm):

@@ -15,7 +15,6 @@ from accounts.mail.links import (
     find_reset_account,
     is_reset_token,
     parse_confirmation,
-    parse_unsubscribe,
 )
 from accounts.mail.queue import MailQueue
 from accounts.mail.repository import MailAccount, MailRepository
@@ -158,10 +157,6 @@ class MailService:
         if account_id is None or (await self.mails.find(account_id)).address.lower() != address.lower():
             return None
         return await self.accounts.find(account_id)
-
-    async def unsubscribe(self, token: str) -> None:
-        """Switch off the digests of the account. Raises InvalidLink."""
-        await self.choose_digest(parse_unsubscribe(token), "off")
 
     async def choose_digest(self, account_id: AccountId, digest: str) -> None:
         """Set how often the account gets a digest: a value of DIGESTS. The next one comes after a whole period."""

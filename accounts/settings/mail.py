@@ -128,7 +128,8 @@ async def unsubscribe(request: SiteRequest) -> HttpResponse:
     Its response is no redirect (RFC 8058, 3.1).
     """
     fields = get_form_data(request)
-    await request.services[MailService].unsubscribe(request.GET.get("token") or fields.get("token", ""))
+    account_id = parse_unsubscribe(request.GET.get("token") or fields.get("token", ""))
+    await request.services[MailService].choose_digest(account_id, "off")
     if "List-Unsubscribe" in fields:
         return json_response({})
     return done(request, {}, default="/", message=_("You get no more summaries by mail."))
