@@ -7,7 +7,7 @@ the same ids.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -130,15 +130,19 @@ class PostsImport:
             await progress(segment[-1].number)
 
     async def _drop_existing(self, rows: list[PostRow], options: PostsOptions, tally: Tally) -> list[PostRow]:
-        """Return the rows without those that are posts of this site, by their address, which the owner has."""
-        ids = [parse_post_url(row.source_id, options.rules.scope + options.base_url) for row in rows]
-        if not any(ids):
-            return rows
-        posts = await self.stored_posts.find_many(sorted(set(filter(None, ids))))
+        """Return the rows without those that are posts of this site which the owner has."""
+        existing = await self._find_existing((row.source_id for row in rows), options)
+        if existing:
+            tally.counts["standing"] += sum(row.source_id in existing for row in rows)
+        return [row for row in rows if row.source_id not in existing]
+
+    async def _find_existing(self, source_ids: Iterable[str], options: PostsOptions) -> dict[str, Source]:
+        """Return the posts of this site which the owner has, by the source ids that are their addresses."""
+        ids = {source_id: parse_post_url(source_id, options.rules.scope + options.base_url) for source_id in source_ids}
+        wanted = sorted(set(filter(None, ids.values())))
+        posts = await self.stored_posts.find_many(wanted) if wanted else {}
         own_ids = {post.id for post in posts.values() if post.author_id == options.owner_id}
-        missing = [row for row, id in zip(rows, ids, strict=True) if id not in own_ids]
-        tally.counts["standing"] += len(rows) - len(missing)
-        return missing
+        return {source_id: Source(id, is_done=True) for source_id, id in ids.items() if id in own_ids}
 
     async def _assign_by_rank(self, file: PostSource) -> dict[str, AccountId]:
         """Return the account of each author. Authors with most posts get the accounts with most followers.
@@ -167,6 +171,7 @@ class PostsImport:
         rows = self._drop_repeated(segment, tally)
         parents = {row.reply_to for row in rows if row.reply_to is not None}
         sources = await self.posts.sources([*(row.source_id for row in rows), *parents])
+        sources |= await self._find_existing(parents - sources.keys(), options)
         due = [row for row in rows if not (row.source_id in sources and sources[row.source_id].is_done)]
         tally.counts["standing"] += len(rows) - len(due)
         if not due:

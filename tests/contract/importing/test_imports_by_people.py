@@ -225,7 +225,8 @@ async def test_an_export_imported_after_a_deletion_is_equal_but_for_ids(services
 
 async def test_an_own_export_brings_back_deleted_posts_and_doubles_none(services: Services, world: World) -> None:
     alice = await world.person("alice")
-    kept, deleted = await alice.publishes("Kept"), await alice.publishes("Deleted")
+    kept = await alice.publishes("Kept")
+    deleted = await alice.publishes("Deleted", in_reply_to=kept)
     archive = await export_account(services, alice.id)
     await alice.deletes(deleted)
     await world.deliver_all()
@@ -235,7 +236,7 @@ async def test_an_own_export_brings_back_deleted_posts_and_doubles_none(services
     assert (done.counts["posts"], done.counts["standing"]) == (1, 1)
     posts = await read_profile_posts(services, "alice")
     assert sorted(post.text for post in posts) == ["Deleted", "Kept"]
-    assert kept.id in [post.id for post in posts]
+    assert [(post.in_reply_to, post.root_id) for post in posts if post.id != kept.id] == [(kept.id, kept.id)]
 
 
 async def test_an_interrupted_import_makes_no_doubles_and_loses_nothing(services: Services, world: World) -> None:
