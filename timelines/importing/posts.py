@@ -45,7 +45,8 @@ from timelines.search.indexing import SearchIndexer
 
 ROWS_PER_SEGMENT = 25_000
 ARCHIVE_ROWS_PER_SEGMENT = 100
-"""An interrupted import uploads the pictures of a segment again."""
+PICTURES_PER_SEGMENT = 40
+"""An interrupted import uploads the pictures of a segment again. A large picture takes seconds."""
 POSTS_PER_ROUND = 1_000
 SHIFT_MARGIN_MS = 3 * 60_000
 PostSource = LineFile | AccountArchive | BlueskyArchive
@@ -117,8 +118,8 @@ class PostsImport:
         """
         owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
         size = self.rows_per_segment if isinstance(file, LineFile) else ARCHIVE_ROWS_PER_SEGMENT
-        rows = batches(self._read_rows(file, options.rules, tally, offset), size)
-        while segment := await asyncio.to_thread(next, rows, None):
+        segments = _segments(self._read_rows(file, options.rules, tally, offset), size)
+        while segment := await asyncio.to_thread(next, segments, None):
             missing = await self._drop_existing(segment, options, tally)
             if options.dry_run:
                 tally.counts["posts"] += len(missing)
@@ -197,7 +198,7 @@ class PostsImport:
 
         Their former versions are stored. A post that an interrupted run has written keeps its pictures and versions.
         """
-        unfinished = [posts[row.source_id].id for row in rows if row.has_pictures or len(row.versions) > 1]
+        unfinished = [posts[row.source_id].id for row in rows if row.picture_count or len(row.versions) > 1]
         written = await self.stored_posts.find_many(unfinished)
         complete: dict[str, Post] = {}
         for row in rows:
@@ -304,6 +305,20 @@ class PostsImport:
             tally.counts["parent_missing" if parent is None else "replies"] += 1
         post_id, owner_id = sources[row.source_id].post_id, owners[row.handle]
         return _apply_version(Post(post_id, owner_id, "", parent, audience=row.audience), row.newest, {})
+
+
+def _segments(rows: Iterable[PostRow], max_rows: int) -> Iterator[list[PostRow]]:
+    """Yield the rows in segments of at most `max_rows`. A segment ends after PICTURES_PER_SEGMENT pictures."""
+    segment: list[PostRow] = []
+    pictures = 0
+    for row in rows:
+        segment.append(row)
+        pictures += row.picture_count
+        if len(segment) == max_rows or pictures >= PICTURES_PER_SEGMENT:
+            yield segment
+            segment, pictures = [], 0
+    if segment:
+        yield segment
 
 
 def _apply_version(post: Post, version: RowVersion, media: Mapping[str, MediaAttachment]) -> Post:

@@ -109,8 +109,8 @@ class PostRow:
         return self.versions[-1]
 
     @property
-    def has_pictures(self) -> bool:
-        return any(version.pictures for version in self.versions)
+    def picture_count(self) -> int:
+        return sum(len(version.pictures) for version in self.versions)
 
     @property
     def wanted_id(self) -> PostId:

@@ -109,6 +109,22 @@ async def test_an_edit_of_a_description_alone_is_checked(services: Services, wor
     assert "casino" not in (await services.edits.find_own(alice.id, post.id)).searchable_text.lower()
 
 
+async def test_an_import_of_many_pictures_takes_turns_with_others(
+    services: Services, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("timelines.importing.posts.PICTURES_PER_SEGMENT", 2)
+    alice = await world.person("alice")
+    names = ["a.jpg", "b.jpg", "c.jpg"]
+    notes = [note(number, attachment=[attachment(name)]) for number, name in enumerate(names, 1)]
+    file = mastodon(*notes, files=dict.fromkeys(names, picture()))
+    preview = await start_import(services, alice.id, file)
+    services.imports.slice_s = 0
+    await services.imports.confirm(alice.id, preview.id)
+    assert await perform_transfers(services) == 3, "a job each for two pictures, one picture, and the end"
+    done = await services.exports.find(alice.id, preview.id, "import")
+    assert (done.state, done.counts["pictures"]) == ("done", 3)
+
+
 async def test_an_import_that_races_with_the_deletion_of_its_account_leaves_nothing(
     services: Services, world: World
 ) -> None:
