@@ -59,10 +59,10 @@ class ExportService:
 
     async def find(self, account_id: AccountId, transfer_id: int, kind: TransferKind) -> Transfer:
         """Return a transfer of the account. Raises TransferNotFound."""
-        transfer = await self.transfers.find(account_id, transfer_id)
-        if transfer is None or transfer.kind != kind or transfer.expires_ms <= self.clock.now_ms():
-            raise TransferNotFound
-        return transfer
+        for transfer in await self.all(account_id, kind):
+            if transfer.id == transfer_id:
+                return transfer
+        raise TransferNotFound
 
     async def start(
         self, account_id: AccountId, kind: TransferKind, base_url: str, language: str,

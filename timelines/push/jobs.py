@@ -98,19 +98,15 @@ class PushSending:
             response = await self.outgoing.post(subscription.endpoint, body, headers)
         except OutgoingRefused as error:
             log.warning("push_endpoint_refused", account=job.account_id, reason=str(error))
-            await self._remove(job, subscription)
-            return
-        if response.status in GONE:
-            await self._remove(job, subscription)
+            response = None
+        if response is None or response.status in GONE:
+            # The device may have renewed its subscription meanwhile.
+            if await self.push_subscriptions.find(job.account_id, job.session_id) == subscription:
+                await self.push_subscriptions.remove(job.account_id, job.session_id)
         elif response.status == 429 or response.status >= 500:
             raise RetryLater(f"status {response.status}", delay_ms=self._delay_ms(response))
         elif response.status >= 300:
             log.warning("push_refused", account=job.account_id, status=response.status)
-
-    async def _remove(self, job: PushJob, subscription: PushSubscription) -> None:
-        """Remove the subscription, unless the device has renewed it meanwhile."""
-        if await self.push_subscriptions.find(job.account_id, job.session_id) == subscription:
-            await self.push_subscriptions.remove(job.account_id, job.session_id)
 
     def _delay_ms(self, response: OutgoingResponse) -> int:
         """Return the delay that the header Retry-After demands, in seconds or as a date, or 0."""
