@@ -44,8 +44,9 @@ IMPORT_ROWS_CAP = 200_000
 REACTIONS_OFFSET = 1_000_000_000
 """Added to the number of the last imported like or bookmark in jobs that have imported all posts."""
 CSV_MAX_BYTES = 20 * 1024 * 1024
-SLICE_S, REFUSED_ROWS_MAX_S = 15.0, 300.0
-"""The time of a job, and how much longer it may read refused rows, at which it cannot end. Then the file is refused."""
+SLICE_S = 15.0
+REFUSED_ROWS_MAX_S = 1_200.0
+"""A job cannot end at a refused row. If it reads them for so long after its time, the file is refused."""
 POSTS_AT_ONCE = 10
 WITH_UNDO = ("posts", "likes", "bookmarks", "accounts")
 """What an import counts and can undo."""
