@@ -64,6 +64,12 @@ class ExportService:
                 return transfer
         raise TransferNotFound
 
+    async def require_none_running(self, account_id: AccountId, kind: TransferKind, except_id: int = 0) -> None:
+        """Raises TransferUnderWay if another transfer of this direction is running."""
+        now_ms = self.clock.now_ms()
+        if any(each.is_running(now_ms) for each in await self.all(account_id, kind) if each.id != except_id):
+            raise TransferUnderWay
+
     async def start(
         self, account_id: AccountId, kind: TransferKind, base_url: str, language: str,
         file: "File[bytes] | None" = None, title: str = "",
@@ -75,6 +81,7 @@ class ExportService:
         files.
         """
         await self.media.require_shared_folder()
+        await self.require_none_running(account_id, kind)
         now_ms = self.clock.now_ms()
         for old in await self.transfers.all(account_id):
             is_replaced = (old.kind, old.content) == (kind, content) and old.is_replaceable(now_ms)

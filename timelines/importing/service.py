@@ -21,7 +21,7 @@ from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller, find_newcomer_end_ms
 from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
-from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound, TransferUnderWay
+from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
 from timelines.exporting.transfer import ImportContent, Transfer, TransferState, decode_job
@@ -132,9 +132,7 @@ class ImportService:
         changed = structs.replace(transfer, state=state, done=0, offset=0, changed_ms=now_ms, expires_ms=expires_ms)
         may_start = transfer.state == former or (transfer.state == state and not transfer.is_running(now_ms))
         if may_start:
-            others = [each for each in await self.exports.all(account_id, "import") if each.id != transfer_id]
-            if any(each.is_running(now_ms) for each in others):
-                raise TransferUnderWay
+            await self.exports.require_none_running(account_id, "import", transfer_id)
             if await self.transfers.replace(account_id, transfer, changed):
                 await self.exports.add_job(account_id, changed)
         return await self.exports.find(account_id, transfer_id, "import")

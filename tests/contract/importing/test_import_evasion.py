@@ -166,3 +166,6 @@ async def test_an_account_stores_one_file_of_each_content_that_waits_for_a_confi
     for change in (services.imports.undo(alice.id, done.id), services.imports.confirm(alice.id, blocked.id)):
         with pytest.raises(TransferUnderWay):
             await change
+    with pytest.raises(TransferUnderWay):
+        await start_import(services, alice.id, b"carol\n", "blocked")
+    assert (await services.exports.find(alice.id, blocked.id, "import")).state == "ready", "nothing replaced it"
