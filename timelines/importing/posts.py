@@ -8,6 +8,7 @@ the same ids.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -35,7 +36,7 @@ from timelines.importing.rows import (
     find_newest_ms,
     parse_post_url,
 )
-from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, Media, find_refusal
+from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, Media, find_refusal, validate_alt
 from timelines.media.processing import EncodePicture, MediaProcessing, encode_job
 from timelines.media.service import MediaService
 from timelines.posts.post import NO_DETAILS, MediaAttachment, Post
@@ -321,10 +322,17 @@ def _segments(rows: Iterable[PostRow], max_rows: int) -> Iterator[list[PostRow]]
         yield segment
 
 
+def _clean_alt(description: str) -> str:
+    """Return the stored form of a description, or "" if it has characters that are not allowed."""
+    with suppress(MediaInvalid):
+        return validate_alt(description[:ALT_MAX_LENGTH])
+    return ""
+
+
 def _apply_version(post: Post, version: RowVersion, media: Mapping[str, MediaAttachment]) -> Post:
     """Return the post with the text, the details and the uploaded pictures of a version."""
     pictures = tuple(
-        msgspec.structs.replace(media[each.file], alt=each.description[:ALT_MAX_LENGTH], focus=each.focus)
+        msgspec.structs.replace(media[each.file], alt=_clean_alt(each.description), focus=each.focus)
         for each in version.pictures[:MEDIA_PER_POST]
         if each.file in media
     )

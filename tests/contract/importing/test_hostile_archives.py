@@ -15,6 +15,7 @@ import pytest
 from socialsite.container import Services
 from tests.contract.importing.test_import_archives import attachment, note, write_x
 from tests.contract.importing.test_imports_by_people import mastodon, pictures
+from tests.support.importing import read_profile_posts
 from tests.support.pictures import picture
 from tests.support.transferring import (
     BASE_URL,
@@ -157,6 +158,17 @@ async def test_a_damaged_picture_is_refused_and_its_post_is_imported(services: S
     done = await import_file(services, alice.id, bytes(damaged))
     assert (done.state, done.counts["posts"], len(await pictures())) == ("done", 2, 2)
     assert done.refused == {"picture_unreadable": 1}
+
+
+async def test_descriptions_of_all_versions_are_cleaned(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    former = {"content": "x", "attachment": [attachment("a.jpg", "a\x07")]}
+    cleaned = note(1, attachment=[attachment("a.jpg", "\u202eCafe\u0301")], versions=[former])
+    done = await import_file(services, alice.id, mastodon(cleaned, files={"a.jpg": picture()}))
+    assert done.counts["pictures"] == 1
+    (post,) = await read_profile_posts(services, "alice")
+    versions = await services.repositories.posts.find_versions(post.id)
+    assert [version.extra.media[0].alt for version in versions] == ["", "Café"]
 
 
 async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Services, world: World) -> None:
