@@ -114,7 +114,10 @@ class Audit:
         last_id, config = await self._context.accounts.last_id(), self._context.config
         for _ in range(min(last_id, sample // KEYS_PER_SAMPLED_ACCOUNT)):
             account_id = random.randint(1, last_id)  # noqa: S311 - not a secret
-            yield owned_keys(account_id, config.follow_partitions, config.profile_partitions)
+            owned = owned_keys(account_id, config.follow_partitions, config.profile_partitions)
+            # An id that no account got has no keys; the first is that of the account.
+            exist = await self._context.store.gather([("EXISTS", key) for key in owned])
+            yield [key for key, exists in zip(owned, exist, strict=True) if exists or exist[0]]
 
     async def _check(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
         discrepancies: list[Discrepancy] = []

@@ -3,6 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts import keys as account_keys
 from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
@@ -54,6 +55,13 @@ async def test_repeated_samples_find_the_damage(town: SampleSite) -> None:
     await DAMAGE_BY_NAME["follow_one_sided"](town)
     results = [bool((await town.audit(sample=20)).damage) for _ in range(20)]
     assert any(results)
+
+
+async def test_samples_find_no_damage_at_ids_that_no_account_got(town: SampleSite) -> None:
+    """A sign-up with a handle that is taken reserves an id."""
+    await town.services.store.gather([("INCRBY", account_keys.account_ids(), 100)])
+    for _ in range(5):
+        assert not (await town.audit(sample=50)).damage
 
 
 async def test_the_background_sampler_logs_and_counts_damage(
