@@ -7,12 +7,14 @@ from django.utils.translation import override
 from msgspec import structs
 
 from socialsite.container import Services
+from socialsite.web.requests import FormFields
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.drafts import draft as drafts
 from timelines.drafts.draft import Draft, parse_time
 from timelines.drafts.repository import DuePost
 from timelines.errors import DraftNotFound, DraftsCapReached, PostInvalid
+from timelines.publishing.forms import PostForm
 
 MINUTE_MS = 60_000
 
@@ -100,12 +102,14 @@ async def test_the_reason_is_in_the_language_of_the_writer(world: World, service
     parent = await bob.publishes("a question")
     with override("de"):
         draft = await schedule(services, alice, "an answer", in_reply_to=str(parent.id))
+        form = PostForm.parse(FormFields([("text", "another one"), ("in_reply_to", str(parent.id))]))
+        held = await services.drafts.hold(alice.id, form)
     await bob.deletes(parent)
     await make_due(services, alice, draft)
-    with override("en"):  # the worker
-        await services.drafts.publish_due()
-    (waiting,) = await services.drafts.all(alice.id)
-    assert "gibt es nicht" in waiting.error
+    with override("en"):  # staff and the worker
+        await services.drafts.release(alice.id, held.id, held.held_ms)
+        assert await services.drafts.publish_due() == 2
+    assert all("gibt es nicht" in each.error for each in await services.drafts.all(alice.id))
 
 
 async def test_a_new_time_moves_the_post_and_a_removed_time_keeps_the_draft(world: World, services: Services) -> None:
