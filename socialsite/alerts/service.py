@@ -32,6 +32,7 @@ MAILS_PER_DAY = 200
 PUSH_LENGTH = 1_000
 """Maximum number of characters of a notification, since push services accept 4 kB."""
 ALERTS_PATH = "/ops/alerts/"
+TELLING_QUEUES = frozenset({"mail", "push"})
 log = structlog.stdlib.get_logger("socialsite.alerts")
 
 
@@ -57,7 +58,9 @@ class AlertService:
         results, replicas = await run_checks(Check(self._services, former, now_ms, self._machine))
         board, events = former.advance(results, now_ms)
         if events:
-            await self._tell(events, has_workers=results.get("workers") is None)
+            late = results.get("queues")
+            is_stuck = late is not None and not TELLING_QUEUES.isdisjoint(late.subject.split(", "))
+            await self._tell(events, has_workers=results.get("workers") is None and not is_stuck)
         board = replace(board, replicas=replicas)
         await self._alerts.save(board)
         if (day_ms := (now_ms - SUMMARY_MS) // DAY_MS * DAY_MS) != former.summary_ms:
@@ -69,7 +72,7 @@ class AlertService:
                 await self._alerts.save(replace(board, summary_ms=day_ms))
 
     async def _tell(self, events: Sequence[Event], *, has_workers: bool) -> None:
-        """Tell the operators, at the same time. If no worker runs, this process sends the messages."""
+        """Tell the operators, at the same time. If no worker sends the messages, this process does."""
         log_events(events)
         operators = (*operator_addresses(), *await self._find_staff())
         await run_together(*(self._tell_one(each, events, has_workers=has_workers) for each in operators))

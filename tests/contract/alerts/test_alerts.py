@@ -88,6 +88,14 @@ async def test_a_job_that_waits_too_long(operator: OperatorMail) -> None:
     await hold_alert(operator, add, perform, "Jobs wait too long")
 
 
+async def test_a_queue_of_mails_that_stands_still_delays_no_mail_about_it(operator: OperatorMail) -> None:
+    queue, old_ms = operator.services.mail_queue, operator.services.clock.now_ms() - DAY_MS
+    await queue.node.execute("XADD", queue.stream_key, f"{old_ms}-0", "payload", b"x")
+    for _ in range(2):
+        await AlertService(operator.services).check()
+    assert [str(each["Subject"]) for each in operator.smtp.to(ADDRESS)] == ["localhost: Jobs wait too long"]
+
+
 async def test_a_mail_that_is_late(operator: OperatorMail) -> None:
     queue, now_ms = operator.services.mail_queue, operator.services.clock.now_ms()
     job = SendMail(operator.sam.id, "1", "test", ADDRESS, "", now_ms - HOUR_MS)
