@@ -11,13 +11,7 @@ from weakref import WeakKeyDictionary
 from socialsite.admin.memory_sample import SAMPLE_SIZE, MemorySampler, count_unexplained_bytes
 from socialsite.admin.memory_shared import SharedKeySampler
 from socialsite.container import Services
-from socialsite.maintenance.memory import (
-    Forecast,
-    MemoryMeter,
-    MemoryReport,
-    make_forecast,
-    read_node_memory,
-)
+from socialsite.maintenance.memory import Forecast, MemoryMeter, MemoryReport, make_forecast, read_node_memory
 from socialsite.store import Store
 from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from socialsite.analytics.meter import Meter
-from socialsite.analytics.metrics import (
-    ACTIVE_ACCOUNTS,
-    DELIVERY_LATENCY,
-    POSTS,
-    SIGNUPS,
-    SITE_METRICS,
-)
+from socialsite.analytics.metrics import ACTIVE_ACCOUNTS, DELIVERY_LATENCY, POSTS, SIGNUPS, SITE_METRICS
 from socialsite.clock import DAY_MS
 from socialsite.ids import TimeSource
 from socialsite.recipes.buffer import Buffers, BufferTotals, Entity, Flusher, TotalsKeyBuilder

@@ -84,29 +84,28 @@ class SiteService:
         """
         if self.from_environment & fields.keys():
             raise SetByEnvironment
-        await self._replace(settings_key(), lambda stored: _edit(_decode_settings(stored[0]), fields))
+        await self._replace(settings_key(), lambda stored: _edit(_decode_settings(stored), fields))
         return self.settings
 
     async def announce(self, text: str, *, starts_ms: int, ends_ms: int, now_ms: int) -> None:
         """Store an announcement. Raises Invalid, and Conflict if there are too many."""
         await self._replace(
-            announcements_key(), lambda stored: add(_decode_announcements(stored[1]), text, starts_ms, ends_ms, now_ms)
+            announcements_key(), lambda stored: add(_decode_announcements(stored), text, starts_ms, ends_ms, now_ms)
         )
 
     async def remove_announcement(self, announcement_id: int) -> None:
         """Remove an announcement. A repetition changes nothing."""
         await self._replace(
             announcements_key(),
-            lambda stored: tuple(each for each in _decode_announcements(stored[1]) if each.id != announcement_id),
+            lambda stored: tuple(each for each in _decode_announcements(stored) if each.id != announcement_id),
         )
 
-    async def _replace(self, key: Key, change: Callable[[tuple[bytes, bytes]], object]) -> None:
-        """Store what `change` makes of the stored values, again if another process changed them meanwhile."""
+    async def _replace(self, key: Key, change: Callable[[bytes], object]) -> None:
+        """Store what `change` makes of the stored value, again if another process changed it meanwhile."""
         for _attempt in range(CHANGE_ATTEMPTS):
-            stored = await self.site_repository.load()
-            changed = change(stored)
-            former = stored[0] if key == settings_key() else stored[1]
-            if await self.site_repository.replace(key, former, msgspec.json.encode(changed)):
+            settings, announcements = await self.site_repository.load()
+            stored = settings if key == settings_key() else announcements
+            if await self.site_repository.replace(key, stored, msgspec.json.encode(change(stored))):
                 await self.refresh()
                 return
         raise Unavailable

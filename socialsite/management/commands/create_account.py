@@ -35,10 +35,7 @@ class Command(PasswordCommand):
         if options["dry_run"]:
             return f"Would create @{handle}."
         account = await services.accounts.sign_up(
-            handle=handle,
-            password=options["new_password"],
-            now_ms=services.clock.now_ms(),
-            allow_reserved=True,
+            handle=handle, password=options["new_password"], now_ms=services.clock.now_ms(), allow_reserved=True
         )
         if role:
             await record_action(services, "role", account, f"role:{role}")

@@ -10,14 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialsite.container import Services
-from socialsite.maintenance.memory import (
-    POST_FAMILY,
-    SAMPLE_SIZE,
-    Forecast,
-    MemoryMeter,
-    MemoryReport,
-    make_forecast,
-)
+from socialsite.maintenance.memory import POST_FAMILY, SAMPLE_SIZE, Forecast, MemoryMeter, MemoryReport, make_forecast
 from socialsite.maintenance.scanning import count_keys
 from socialsite.management.base import OperatorCommand
 from timelines.audit.account_keys import owned_keys

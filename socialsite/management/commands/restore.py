@@ -52,7 +52,10 @@ class Command(OperatorCommand):
         if options["force"]:
             await restore.delete_all_keys()
             await bodies.clear()
-        written = await self._load(restore, file, services)
+        with self.open_progress() as progress:
+            task = progress.add_task("Restoring", total=file.size)
+            now_ms = services.clock.now_ms()
+            written = await restore.load(file, now_ms, lambda at: progress.update(task, completed=at))
         self.print_line(f"Restored and read back {written} keys.")
         await self._rebuild_and_audit(services)
 
@@ -89,12 +92,6 @@ class Command(OperatorCommand):
             raise CommandError(
                 f"The store is not empty ({refusal}): give another one, or --force to replace all of it."
             ) from refusal
-
-    async def _load(self, restore: Restore, file: BackupReader, services: Services) -> int:
-        with self.open_progress() as progress:
-            task = progress.add_task("Restoring", total=file.size)
-            now_ms = services.clock.now_ms()
-            return await restore.load(file, now_ms, lambda at: progress.update(task, completed=at))
 
     async def _rebuild_and_audit(self, services: Services) -> None:
         with self.progress_bar("Rebuilding and checking", None) as step:
