@@ -81,6 +81,7 @@ class Moderation:
         prefix = text.strip().removeprefix("@").lower()
         matches: list[Author] = []
         exact = await self._accounts.find_by_handle(prefix) if prefix and before is None else None
+        exact_id = exact and exact.id
         if exact is not None:
             matches.append(exact.author)
         above = before or await self._services.repositories.accounts.last_id() + 1
@@ -88,14 +89,10 @@ class Moderation:
         while above > lowest and len(matches) < limit:
             start = max(lowest, above - ACCOUNTS_PER_BATCH)
             authors = await self._accounts.find_authors(AccountId(id) for id in range(start, above))
-            for author in sorted(authors.values(), key=lambda author: -author.id):
-                above = author.id
-                if author.handle.startswith(prefix) and (exact is None or author.id != exact.id):
-                    matches.append(author)
-                    if len(matches) >= limit:
-                        break
-            else:
-                above = start
+            newest_first, room = sorted(authors.values(), key=lambda author: -author.id), limit - len(matches)
+            found = [each for each in newest_first if each.handle.startswith(prefix) and each.id != exact_id][:room]
+            matches += found
+            above = found[-1].id if len(found) == room else start
         return matches, above if above > 1 else None
 
     async def get_overview(self, account_id: AccountId, viewer_id: AccountId) -> AccountOverview:
