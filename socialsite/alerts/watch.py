@@ -15,7 +15,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from socialsite.alerts.board import NAMES, Alert, AlertRepository, Event, Finding, advance
+from socialsite.alerts.board import NAMES, AlertRepository, Board, Finding
 from socialsite.alerts.messages import log_events, send_now
 from socialsite.alerts.service import AlertService, make_alert_mail, operator_addresses
 from socialsite.analytics import prometheus
@@ -32,7 +32,8 @@ class AlertWatch:
     def __init__(self, services: Services | None = None) -> None:
         """Without `services` those of the web process are used, which may not be open yet."""
         self._services = services
-        self._outage: Alert | None = None
+        self._board = Board()
+        """The state of the alert `store`, if the stored board cannot be read."""
         self._lock: int | None = None
 
     async def run(self) -> None:
@@ -61,16 +62,13 @@ class AlertWatch:
 
     async def _follow_outage(self, finding: Finding | None, now_ms: int) -> None:
         """Tell that the store of the alerts does not answer, and when it answers again."""
-        former = self._outage
-        self._outage, kind = advance(former, finding, now_ms)
-        shown = self._outage or former
-        if kind is None or shown is None or not await asyncio.to_thread(self._is_teller):
+        self._board, events = self._board.advance({"store": finding}, now_ms)
+        if not events or not await asyncio.to_thread(self._is_teller):
             return
-        event = Event("store", kind, shown, now_ms)
-        log_events([event])
+        log_events(events)
         for operator in operator_addresses():
-            await send_now(make_alert_mail(operator, [event]))
-        if kind == "end" and self._lock is not None:
+            await send_now(make_alert_mail(operator, events))
+        if events[0].kind == "end" and self._lock is not None:
             os.close(self._lock)
             self._lock = None
 

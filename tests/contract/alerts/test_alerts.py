@@ -334,6 +334,26 @@ async def test_a_store_that_is_down_is_told_once_by_one_process(settings: Any) -
         server.stop()
 
 
+async def test_a_store_that_comes_and_goes_is_told_a_few_times(settings: Any) -> None:
+    settings.ALERT_MAIL, settings.ALERT_INTERVAL_S = ["operator@example.org"], 0.001
+    server = RedisServer().start()
+    try:
+        async with open_services(server.url) as services:
+            with mail_server(settings) as smtp:
+                settings.REDIS_URL, watch = server.url, AlertWatch(services)
+                for _outage in range(4):
+                    server.kill()
+                    for _check in range(2):
+                        await watch.check_once()
+                    server.start()
+                    for _check in range(2):
+                        await watch.check_once()
+                subjects = [str(each["Subject"]).partition(": ")[2] for each in smtp.messages]
+                assert subjects.count("Ended: The store has a fault") <= 2
+    finally:
+        server.stop()
+
+
 async def test_processes_that_check_at_the_same_time_tell_an_alert_once(operator: OperatorMail, settings: Any) -> None:
     settings.ALERT_INTERVAL_S = 0.001
     await operator.choose(gets_summary=True)
