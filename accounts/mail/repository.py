@@ -76,5 +76,8 @@ class MailRepository:
         args = (mail_id, encode_mail(mail), MAILS_CAP, int(only_new))
         return bool(await self._accounts.write_script(STORE_MAIL, changed, args))
 
+    async def delete_mail(self, account_id: AccountId, mail_id: str) -> None:
+        await self._accounts.write_one("HDEL", keys.sent_mails(account_id), mail_id)
+
     async def delete_all(self, account_id: AccountId) -> None:
         await self._accounts.write_one("UNLINK", keys.mail_account(account_id), keys.sent_mails(account_id))

@@ -506,6 +506,16 @@ async def test_one_click_ends_the_summaries_without_a_session(site, alice, visit
     assert (await visitor.http.post("/accounts/mail/unsubscribe/?token=x")).status_code == 404
 
 
+async def test_a_summary_that_was_delayed_is_not_sent_after_its_reader_unsubscribed(site, alice, smtp):
+    await confirm(site, alice, smtp)
+    await alice.post("/accounts/mail/digest/", digest="daily")
+    await site.mail.add_mail(ALICE, "digest", await site.mail.find(ALICE), {"lines": "Likes: 1 (@bob)"})
+    await alice.post("/accounts/mail/digest/", digest="off")
+    await work(site)
+    assert smtp.messages == []
+    assert "digest" not in {mail.kind for mail in await site.mail.list_mails(ALICE)}
+
+
 # Addresses
 
 
