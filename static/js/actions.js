@@ -6,9 +6,6 @@ import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
 
-const SEND_AGAIN_MS = 10_000; // a request may have been stopped
-let sentUntil = new WeakMap(); // by button
-
 async function deletePost(button) {
   const article = button.closest("article");
   const { ok, status, data } = await send(button.formAction);
@@ -128,12 +125,9 @@ function onEscape(event) {
   menu.querySelector("summary").focus();
 }
 
-/** Let the browser send a form once: the second click of a double click does nothing. */
+/** The second click of a double click sends no form again. */
 function sendOnce(event) {
-  const button = event.submitter ?? event.target;
-  if (event.defaultPrevented || event.target.method !== "post") return;
-  if (event.timeStamp < sentUntil.get(button)) event.preventDefault();
-  else sentUntil.set(button, event.timeStamp + SEND_AGAIN_MS);
+  if (event.detail > 1 && event.target.closest("button")?.form?.method === "post") event.preventDefault();
 }
 
 /** A button shows the password in its field. */
@@ -157,9 +151,8 @@ function addReveal(input) {
 
 export function enhanceActions() {
   document.addEventListener("click", onClick);
+  document.addEventListener("click", sendOnce);
   document.addEventListener("keydown", onEscape);
-  document.addEventListener("submit", sendOnce);
-  addEventListener("pageshow", () => (sentUntil = new WeakMap()));
   document.addEventListener("toggle", showMenu, true);
   document.querySelectorAll("input[type=password]").forEach(addReveal);
 }
