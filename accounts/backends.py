@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
 from accounts.current import get_current_services
-from accounts.errors import AccountSuspended
+from accounts.errors import InvalidCredentials
 from accounts.models import Account
 from socialsite.ids import AccountId
 
@@ -28,7 +28,7 @@ class HandleBackend:
             return None
         try:
             return await get_current_services()[AccountService].authenticate(username, password)
-        except AccountSuspended:
+        except InvalidCredentials:
             return None
 
     async def aget_user(self, user_id: int) -> Account | None:

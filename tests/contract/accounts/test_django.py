@@ -72,6 +72,13 @@ async def test_django_does_not_authenticate_a_suspended_account(world):
     assert await aauthenticate(username="alice", password=PASSWORD) is None
 
 
+async def test_django_does_not_authenticate_an_account_that_waits_for_its_deletion(world):
+    account = await world.sign_up()
+    world.accounts.deletion_grace_ms = 1_000
+    await world.accounts.request_deletion(account_id=account.id)
+    assert await aauthenticate(username="alice", password=PASSWORD) is None
+
+
 async def test_synchronous_methods_are_refused(world):
     alice = await world.sign_up()
     with pytest.raises(SynchronousOnlyOperation):
