@@ -6,6 +6,7 @@ The file contains no pictures. Its blocks are records and the nodes of a search 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO, Any
 
 import libipld
@@ -14,7 +15,9 @@ from timelines.importing.account_archive import ArchiveUnreadable, offset_lines
 from timelines.importing.lines import LineRefused, Tally
 from timelines.importing.rows import SOURCE_ID_CAP
 
-CAR_MAX_BYTES = 64 * 1024 * 1024
+CAR_MAX_BYTES, BLOCK_MAX_BYTES, BLOCKS_CAP = 64 * 1024 * 1024, 1024 * 1024, 500_000
+CID_BYTES = 36
+"""Version, codec and hash (sha256) of a block."""
 PATH_MAX_BYTES = 512
 POSTS = "app.bsky.feed.post/"
 BOOSTS = "app.bsky.feed.repost/"
@@ -35,18 +38,22 @@ class BlueskyArchive:
 
     file: IO[bytes]
     handle: str
-    _blocks: dict[bytes, Any] = field(init=False)
+    _content: bytes = field(init=False)
+    _places: dict[bytes, tuple[int, int]] = field(init=False)
     _tree: bytes = field(init=False)
     _did: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Raises ArchiveUnreadable."""
-        content = self.file.read(CAR_MAX_BYTES + 1)
-        if len(content) > CAR_MAX_BYTES:
+        self._content = self.file.read(CAR_MAX_BYTES + 1)
+        if len(self._content) > CAR_MAX_BYTES:
             raise ArchiveUnreadable("too_large")
         try:
-            header, self._blocks = libipld.decode_car(content)
-            commit = self._blocks[header["roots"][0]]
+            sections = split_car(self._content)
+            header = self._decode(*next(sections, (0, 0)))
+            blocks = islice(sections, BLOCKS_CAP)
+            self._places = {self._content[at : at + CID_BYTES]: (at + CID_BYTES, end) for at, end in blocks}
+            commit = self._find(header["roots"][0])
             self._tree, self._did = commit["data"], str(commit["did"])[:SOURCE_ID_CAP]
         except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
             raise ArchiveUnreadable("unreadable") from error
@@ -55,13 +62,22 @@ class BlueskyArchive:
         """Yield (number, row as JSON) of the posts. Raises ArchiveUnreadable."""
         return offset_lines(self._records(), self._parse, self.handle, tally, offset)
 
+    def _find(self, link: bytes) -> Any:
+        return self._decode(*self._places[link])
+
+    def _decode(self, start: int, end: int) -> Any:
+        """Return a value. Each is decoded alone, because values take up to 80 times as much memory as their bytes."""
+        if end - start > BLOCK_MAX_BYTES:
+            raise ArchiveUnreadable("too_large")
+        return libipld.decode_dag_cbor(self._content[start:end])
+
     def _records(self) -> Iterator[tuple[str, Json]]:
         """Yield the paths and the records of posts and boosts, in the order of the tree, which is that of time."""
         try:
             for path, record in self._walk():
-                if path.startswith((POSTS, BOOSTS)) and record in self._blocks:
-                    yield path, self._blocks[record]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+                if path.startswith((POSTS, BOOSTS)) and record in self._places:
+                    yield path, self._find(record)
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise ArchiveUnreadable("unreadable") from error
 
     def _walk(self) -> Iterator[tuple[str, bytes]]:
@@ -78,7 +94,7 @@ class BlueskyArchive:
             if link in visited:
                 raise ArchiveUnreadable("unreadable")
             visited.add(link)
-            node, path, following = self._blocks[link], b"", []
+            node, path, following = self._find(link), b"", []
             following += [node["l"]] if node.get("l") else []
             for entry in node["e"]:
                 path = path[: entry["p"]] + entry["k"]
@@ -102,6 +118,22 @@ class BlueskyArchive:
             "language": next(iter(record.get("langs") or []), ""),
             "media": [{"file": "absent", "description": each.get("alt") or ""} for each in images],
         }
+
+
+def split_car(content: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where the header and the blocks of a CAR file begin and end. Raises ValueError, IndexError."""
+    at = 0
+    while at < len(content):
+        size, shift = 0, 0
+        while content[at] & 128:
+            size, shift, at = size | (content[at] & 127) << shift, shift + 7, at + 1
+            if shift > 28:
+                raise ValueError("a size of more than five bytes")
+        end = at + 1 + (size | content[at] << shift)
+        if end > len(content):
+            raise ValueError("a block is cut off")
+        yield at + 1, end
+        at = end
 
 
 def _full_text(record: Json, embed: Json) -> str:

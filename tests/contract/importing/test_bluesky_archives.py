@@ -115,11 +115,29 @@ def test_a_record_of_bluesky_that_many_paths_share_is_read_once() -> None:
 
 
 def test_links_in_a_post_of_bluesky_take_linear_time() -> None:
-    text, uri = "x" * 100_000, "https://example.org/"
-    facets = [{"index": {"byteStart": n, "byteEnd": n + 1}, "features": [{"uri": uri}]} for n in range(0, 100_000, 2)]
+    text, uri = "x" * 20_000, "https://example.org/"
+    facets = [{"index": {"byteStart": n, "byteEnd": n + 1}, "features": [{"uri": uri}]} for n in range(0, 20_000, 2)]
     facets.append({"index": {"byteStart": 0, "byteEnd": 9}, "features": [{"uri": "https://overlapping.example/"}]})
     record = {"text": text, "createdAt": "2024-01-01T00:00:00Z", "facets": facets}
     started = time.process_time()
     ((_, row),) = open_archive(BytesIO(car({"app.bsky.feed.post/1": record})), "alice").lines(Tally())
-    assert json.loads(row)["text"] == f"{uri}x" * 50_000
+    assert json.loads(row)["text"] == f"{uri}x" * 10_000
     assert time.process_time() - started < 2
+
+
+def test_a_block_of_bluesky_whose_values_need_much_memory_is_refused() -> None:
+    tree = [[]] * 1_100_000
+    with pytest.raises(ArchiveUnreadable) as refusal:
+        list(open_archive(BytesIO(car({"app.bsky.feed.post/1": {"text": "x"}}, tree)), "alice").lines(Tally()))
+    assert refusal.value.code == "too_large"
+
+
+@pytest.mark.parametrize(
+    "end",
+    [b"\x80" * 1_000_000, b"\xff\xff\xff\xff\x0f", b"\x05abc", b"\x80"],
+    ids=["endless size", "large size", "cut block", "cut size"],
+)
+def test_a_file_of_bluesky_with_wrong_sizes_is_refused(end: bytes) -> None:
+    content = car({"app.bsky.feed.post/1": {"text": "x", "createdAt": "2024-05-01T10:00:00Z"}})
+    with pytest.raises(ArchiveUnreadable):
+        open_archive(BytesIO(content + end), "alice")
