@@ -20,14 +20,14 @@ export function graphemes(text) {
   return segmenter ? [...segmenter.segment(kept)].length : [...kept].length;
 }
 
-const freshKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+const freshKey = () => crypto.getRandomValues(new BigUint64Array(2)).join("");
 
 /** An edited text is stored already. */
 const noDrafts = { read: () => "", write: () => {} };
 
 /** Of all accounts. */
 export function deleteDrafts() {
-  attempt(() => Object.keys(localStorage).filter((name) => name.startsWith("draft:")).forEach((name) => localStorage.removeItem(name)));
+  attempt(() => Object.keys(localStorage).forEach((name) => name.startsWith("draft:") && localStorage.removeItem(name)));
 }
 
 class Composer {

@@ -43,13 +43,14 @@ def give_staff_rights(site: QuickstartSite, person: HttpVisitor) -> str:
 
 
 def test_a_double_click_creates_one_account_and_signs_in(site: QuickstartSite, chromium: Browser) -> None:
-    page = open_context(chromium).new_page()
-    page.goto(f"{site.url}/accounts/signup/")
-    page.get_by_label("Handle").fill("clicks_twice")
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("Password again").fill(PASSWORD)
-    page.locator("main").get_by_role("button", name="Sign up").dblclick()
-    expect(page).to_have_url(f"{site.url}/welcome/profile/")
+    with open_context(chromium) as context:
+        page = context.new_page()
+        page.goto(f"{site.url}/accounts/signup/")
+        page.get_by_label("Handle").fill("clicks_twice")
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_label("Password again").fill(PASSWORD)
+        page.locator("main").get_by_role("button", name="Sign up").dblclick()
+        expect(page).to_have_url(f"{site.url}/welcome/profile/")
 
 
 def test_an_applicant_waits_and_is_let_in(
