@@ -17,6 +17,7 @@ from tests.support.fleet import DaphneFleet
 from tests.support.ports import free_ports
 from tests.support.rolling import restart_all_under_load
 from tests.support.routes import uploads
+from tests.support.waiting import eventually
 
 
 @dataclass
@@ -64,6 +65,13 @@ async def test_nginx_serves_pages_with_https_and_its_headers(http, front):
     async with httpx.AsyncClient(trust_env=False) as plain:
         moved = await plain.get(f"http://{HOST}:{front.plain}/public/")
     assert (moved.status_code, moved.headers["location"]) == (301, f"https://{HOST}/public/")
+
+
+async def test_the_log_of_nginx_has_no_tokens_of_links(http, front):
+    await http.get("/accounts/reset/?token=canary", headers={"Referer": f"{front.origin}/?token=canary"})
+    log = front.certificate.parent / "access.log"
+    await eventually(lambda: '"GET /accounts/reset/ HTTP' in log.read_text())
+    assert "canary" not in log.read_text()
 
 
 async def test_nginx_answers_no_request_for_another_host_name(http, front):
