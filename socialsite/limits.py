@@ -67,10 +67,16 @@ def find_newcomer_end_ms(created_ms: int, newcomer_days: int, now_ms: int) -> in
     return until_ms if newcomer_days and until_ms > now_ms else 0
 
 
-def newcomer_caller(account_id: AccountId, created_ms: int, newcomer_days: int, now_ms: int) -> Caller | None:
-    """Return the caller of what a worker does for an account: limited if the account is new, else None."""
+def worker_caller(account_id: AccountId, created_ms: int, newcomer_days: int, now_ms: int) -> Caller:
+    """Return the caller of what a worker does for an account."""
     until_ms = find_newcomer_end_ms(created_ms, newcomer_days, now_ms)
-    return Caller(account_id, f"worker {account_id}", newcomer_until_ms=until_ms) if until_ms else None
+    return Caller(account_id, f"worker {account_id}", newcomer_until_ms=until_ms)
+
+
+def newcomer_caller(account_id: AccountId, created_ms: int, newcomer_days: int, now_ms: int) -> Caller | None:
+    """Return the caller of what a worker does for an account if the account is new, else None, who has no limits."""
+    caller = worker_caller(account_id, created_ms, newcomer_days, now_ms)
+    return caller if caller.newcomer_until_ms else None
 
 
 @lru_cache(maxsize=4_096)

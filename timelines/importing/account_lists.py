@@ -11,8 +11,7 @@ from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.errors import ApiError, NewcomerLimited, Unavailable
 from socialsite.ids import AccountId, PostId
-from socialsite.limits import ActionLimits, Caller, newcomer_caller
-from socialsite.site.service import SiteService
+from socialsite.limits import ActionLimits, Caller
 from timelines.errors import ListNotFound
 from timelines.exporting.repository import RecordImported
 from timelines.exporting.transfer import ImportContent, Transfer
@@ -69,26 +68,23 @@ class AccountListsImport:
     blocks_and_mutes: BlocksAndMutesService
     lists: ListService
     limits: ActionLimits
-    site: SiteService
 
     async def run(
         self, account_id: AccountId, transfer: Transfer, file: IO[bytes], tally: Tally, now_ms: int,
-        *, offset: int, progress: StoreProgress, record: RecordImported,
+        *, caller: Caller, progress: StoreProgress, record: RecordImported,
     ) -> None:  # fmt: skip
-        """Apply the rows after the first `offset`, or for a preview check them. A repetition changes nothing.
+        """Apply the rows that no earlier job has applied, or for a preview check them. A repetition changes nothing.
 
         The follows of a new account have the limit of new accounts. Raises ArchiveUnreadable, StoreError.
         """
-        account, days = await self.accounts.get(account_id), self.site.settings.newcomer_days
-        caller = newcomer_caller(account_id, account.created_ms, days, now_ms)
         for row in read_rows(file, transfer.content):
-            if row.number > offset:
+            if row.number > transfer.offset:
                 await self._import(account_id, transfer, row, tally, now_ms, caller, record)
                 await progress(row.number)
 
     async def _import(
         self, account_id: AccountId, transfer: Transfer, row: AddressRow, tally: Tally, now_ms: int,
-        caller: Caller | None, record: RecordImported,
+        caller: Caller, record: RecordImported,
     ) -> None:  # fmt: skip
         try:
             other_id = await self._find(row.address, transfer.base_url.partition("://")[2])
@@ -111,7 +107,7 @@ class AccountListsImport:
 
     async def _apply(
         self, account_id: AccountId, other_id: AccountId, content: ImportContent, row: AddressRow, now_ms: int,
-        caller: Caller | None, record: RecordImported,
+        caller: Caller, record: RecordImported,
     ) -> None:  # fmt: skip
         if content == "lists":
             list_id = await self._find_list(account_id, row.title, now_ms, record)

@@ -18,7 +18,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from accounts.mail.service import MailService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
-from socialsite.limits import ActionLimits, Caller, find_newcomer_end_ms
+from socialsite.limits import ActionLimits, Caller, worker_caller
 from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
@@ -213,12 +213,13 @@ class ImportService:
             expires_ms = self.clock.now_ms() + 2 * self.archive_keep_ms
             await self.transfers.add_imported(account_id, transfer.id, posts, expires_ms)
 
+        account, newcomer_days = await self.accounts.get(account_id), self.site.settings.newcomer_days
+        caller = worker_caller(account_id, account.created_ms, newcomer_days, now_ms)
         if transfer.content != "posts":
             await self.lists_import.run(
-                account_id, transfer, opened, tally, now_ms, offset=transfer.offset, progress=progress, record=record
+                account_id, transfer, opened, tally, now_ms, caller=caller, progress=progress, record=record
             )
             return
-        account = await self.accounts.get(account_id)
         archive = await asyncio.to_thread(open_archive, opened, account.handle, transfer.base_url)
         find_reason = self.publishing.blocked.find_reason
         holds_links = await self.publishing.first_links.holds_links_of(account_id)
@@ -227,11 +228,7 @@ class ImportService:
                 max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{account_id} ",
                 refuses=lambda text: bool(find_reason(text)) or (holds_links and has_links(text)),
             ),
-            dry_run=is_dry, owner_id=account_id, base_url=transfer.base_url, record=record,
-            caller=Caller(
-                account_id, f"worker {account_id}",
-                newcomer_until_ms=find_newcomer_end_ms(account.created_ms, self.site.settings.newcomer_days, now_ms),
-            ),
+            dry_run=is_dry, owner_id=account_id, caller=caller, base_url=transfer.base_url, record=record,
         )  # fmt: skip
         if transfer.offset < REACTIONS_OFFSET:
             await self.posts_import.run(archive, options, tally, now_ms, offset=transfer.offset, progress=progress)
