@@ -457,7 +457,8 @@ async def test_one_push_message_has_all_alerts_that_begin_together(operator: Ope
         server.answers["/device"] = respond(b"", "text/plain", status="201 Created")
         device = await _add_device(operator, server)
         await DamageCounts(services.store).add({"x": 2})
-        await services.repositories.sanctions.appeals.add(operator.sam.id, SanctionId(1), services.clock.now_ms())
+        appeal = operator.sam.id, SanctionId(1)
+        await services.repositories.sanctions.appeals.add(appeal, services.clock.now_ms())
         assert await operator.check(2) == []
         await services.push_queue.create_group()
         (job,) = await services.push_queue.fetch("abad1dea", 10, 1)

@@ -168,7 +168,7 @@ async def test_the_page_of_trends_names_the_variables_of_its_lists(
         assert "SITE_HELD_HASHTAGS" in page
         assert "SITE_HELD_ACCOUNTS" in page
         assert 'action="/ops/trends/"' not in page
-        for fields in ({"tag": "tea", "action": "show"}, {"handle": "member5", "action": "hold"}):
+        for fields in ({"tag": "tea", "action": "show"}, {"handle": "member5", "action": "show"}):
             refused = await sam.post_json("/ops/trends/", **fields)
             assert (refused.status_code, "environment" in refused.text) == (409, True)
         assert await trail(opened) == []
