@@ -173,17 +173,20 @@ class ImportService:
         if transfer.state == "importing" and not may_write:
             await self._finish(account_id, transfer, tally, "ready")  # its owner may confirm it again later
             return True
+        read_state: TransferState = "ready" if transfer.state == "running" else "done"
         try:
             with await self.files.open(transfer.file_name(account_id)) as file:
                 await self._read_slice(account_id, transfer, file, tally)
         except SliceEnded as ended:
             if ended.number % REACTIONS_OFFSET < IMPORT_ROWS_CAP:
                 return False
+            await self._finish(account_id, transfer, tally, read_state, "too_large")  # later rows are left out
+            return True
         except (ArchiveUnreadable, FileNotFoundError) as error:
             state: TransferState = "failed" if transfer.state == "running" else "done"  # what it imported can be undone
             await self._finish(account_id, transfer, tally, state, getattr(error, "code", "unreadable"))
             return True
-        await self._finish(account_id, transfer, tally, "ready" if transfer.state == "running" else "done")
+        await self._finish(account_id, transfer, tally, read_state)
         return True
 
     async def _read_slice(self, account_id: AccountId, transfer: Transfer, file: "File[bytes]", tally: Tally) -> None:

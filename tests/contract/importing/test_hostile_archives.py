@@ -197,6 +197,16 @@ async def test_a_file_of_endless_refused_rows_fails(
     assert (preview.state, preview.error) == ("failed", "too_large")
 
 
+async def test_an_import_says_that_the_rows_above_its_limit_are_left_out(
+    services: Services, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = await world.person("alice")
+    monkeypatch.setattr("timelines.importing.service.IMPORT_ROWS_CAP", 100)
+    services.imports.slice_s = 0
+    preview = await start_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(250)]))
+    assert (preview.state, preview.error, preview.counts["posts"]) == ("ready", "too_large", 100)
+
+
 async def test_the_likes_of_an_archive_are_read_beside_the_event_loop(services: Services, world: World) -> None:
     alice = await world.person("alice")
     threads: set[int] = set()
