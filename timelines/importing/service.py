@@ -224,14 +224,9 @@ class ImportService:
             )
             return
         archive = await asyncio.to_thread(open_archive, opened, account.handle, transfer.base_url)
-        find_reason = self.publishing.blocked.find_reason
-        holds_links = await self.publishing.first_links.holds_links_of(account_id)
         options = PostsOptions(
-            RowRules(
-                max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{account_id} ",
-                refuses=lambda text: bool(find_reason(text)) or (holds_links and has_links(text)),
-            ),
-            dry_run=is_dry, owner_id=account_id, caller=caller, base_url=transfer.base_url, record=record,
+            await self._rules(account_id, now_ms), dry_run=is_dry, owner_id=account_id, caller=caller,
+            base_url=transfer.base_url, record=record,
         )  # fmt: skip
         if transfer.offset < REACTIONS_OFFSET:
             await self.posts_import.run(archive, options, tally, now_ms, offset=transfer.offset, progress=progress)
@@ -241,6 +236,15 @@ class ImportService:
                 dry_run=is_dry, offset=max(0, transfer.offset - REACTIONS_OFFSET),
                 progress=lambda number: progress(REACTIONS_OFFSET + number), record=record,
             )  # fmt: skip
+
+    async def _rules(self, account_id: AccountId, now_ms: int) -> RowRules:
+        """Return the rules for the posts of an account: the rules of the site for new posts, also for old ones."""
+        find_reason = self.publishing.blocked.find_reason
+        holds_links = await self.publishing.first_links.holds_links_of(account_id)
+        return RowRules(
+            max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{account_id} ",
+            refuses=lambda text: bool(find_reason(text)) or (holds_links and has_links(text)),
+        )  # fmt: skip
 
     async def _finish(
         self, account_id: AccountId, transfer: Transfer, tally: Tally, state: TransferState, error: str = ""

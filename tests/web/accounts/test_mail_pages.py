@@ -13,21 +13,17 @@ from accounts.mail.links import address_digest, confirmation_token, reset_token,
 from accounts.mail.message import render_text
 from accounts.mail.service import RESETS_PER_HOUR
 from accounts.mail.values import MailKind
-from accounts.security.events import SecurityEvents
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from socialsite.recipes.worker import Worker
-from socialsite.store.errors import WrongType
 from tests.support.browser import HttpBrowser, hidden_field
 from tests.support.mail_server import MailServer, link_in, mail_server
 from tests.support.oauth import OAuthClient
 from tests.support.staff import open_staff
 from tests.support.transferring import import_file
 from tests.support.visitor import PASSWORD
-from tests.support.world import World
-from timelines import keys
 
 ADDRESS, NEW_PASSWORD = "alice@example.org", "quite another phrase 7"
 ALICE, BOB = AccountId(1), AccountId(2)
@@ -155,16 +151,6 @@ async def test_the_link_of_an_address_ends_with_what_ends_the_access_of_a_thief(
     token = confirmation_token(ALICE, "thief@example.org")
     assert (await visitor.post_json("/accounts/mail/confirm/", token=token)).status_code == 404
     assert (await site.mail.find(ALICE)).address == ADDRESS
-
-
-async def test_repeated_confirmations_are_one_event(site, alice, visitor, smtp):
-    """Otherwise the link could remove all other events of the account from the security page."""
-    await alice.post_json("/accounts/mail/", address=ADDRESS)
-    token = confirmation_token(ALICE, ADDRESS)
-    for _ in range(3):
-        assert (await visitor.post_json("/accounts/mail/confirm/", token=token)).status_code == 200
-    events = await site[SecurityEvents].list_newest(ALICE)
-    assert [event.kind for event in events] == ["address_changed", "login"]
 
 
 async def test_a_removal_beside_a_confirmation_leaves_no_address_without_an_account(site, alice, visitor):
@@ -423,100 +409,6 @@ async def test_each_event_of_an_account_is_mailed_once(site, alice, open_browser
         "appeal_decided", "deletion_requested",
     ))  # fmt: skip
     assert len(smtp.to(ADDRESS)) == len(sent) - 1
-
-
-async def test_a_summary_is_mailed_once_a_period_however_many_workers_run(site, alice, bob, smtp, world: World):
-    await confirm(site, alice, smtp)
-    assert (await alice.post("/accounts/mail/digest/", digest="daily")).status_code == 303
-    site.clock = clock = FixedClock(site.clock.now_ms())
-    site.digests.clock = site.mail.clock = site.mail_sending.clock = clock
-    await bob.post("/@alice/follow/")
-    await world.deliver_all()
-    await site.digests.send_due()
-    await work(site)
-    assert smtp.messages == []  # the first comes after a day
-    clock.advance(DAY_MS)
-    for _ in range(3):
-        await site.digests.send_due()
-    await work(site)
-    (message,) = smtp.messages
-    assert "New followers: 1 (@bob)" in message.get_body(("plain",)).get_content()
-    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    clock.advance(3 * DAY_MS)
-    await site.digests.send_due()
-    await work(site)
-    assert len(smtp.messages) == 1  # nothing new: no mail
-
-
-async def test_a_summary_leaves_out_what_its_reader_may_not_see_or_has_read(site, alice, bob, smtp, world: World):
-    await confirm(site, alice, smtp)
-    await alice.post("/accounts/mail/digest/", digest="weekly")
-    await bob.post("/@alice/follow/")
-    await world.deliver_all()
-    await alice.post("/@bob/block/")
-    site.digests.clock = FixedClock(site.clock.now_ms() + 7 * DAY_MS)
-    await site.digests.send_due()
-    await work(site)
-    assert smtp.messages == []
-
-
-async def test_an_account_whose_notifications_cannot_be_read_delays_no_summary_of_others(
-    site, alice, bob, smtp, world: World
-):
-    site.digests.clock = site.mail.clock = clock = FixedClock(site.clock.now_ms())
-    for id, browser, other in ((ALICE, alice, "bob"), (BOB, bob, "alice")):
-        await site.mail.mails.change(id, address=f"{id}@example.org")
-        await browser.post("/accounts/mail/digest/", digest="daily")
-        await browser.post(f"/@{other}/follow/")
-    await world.deliver_all()
-    key = keys.notifications(ALICE)  # of the summary that is due first
-    await site.store.node(key).execute("SET", key, "damaged")
-    clock.advance(DAY_MS)
-    with pytest.raises(WrongType):
-        await site.digests.send_due()
-    await site.digests.send_due()
-    await work(site)
-    assert [message["To"] for message in smtp.messages] == [f"{BOB}@example.org"]
-
-
-async def test_a_suspended_person_gets_no_summary(site, alice, bob, smtp, world: World):
-    await confirm(site, alice, smtp)
-    await alice.post("/accounts/mail/digest/", digest="daily")
-    await bob.post("/@alice/follow/")
-    await world.deliver_all()
-    site.digests.clock = FixedClock(site.clock.now_ms() + DAY_MS)
-    await site.accounts.suspend(account_id=ALICE)
-    await site.digests.send_due()
-    await work(site)
-    assert smtp.messages == []
-    later_ms = site.digests.clock.now_ms() + DAY_MS
-    assert [id for id, _due_ms in await site.digests.mails.digests.oldest(10, until_ms=later_ms)] == [ALICE]
-
-
-async def test_one_click_ends_the_summaries_without_a_session(site, alice, visitor, smtp):
-    await confirm(site, alice, smtp)
-    await alice.post("/accounts/mail/digest/", digest="daily")
-    path = f"/accounts/mail/unsubscribe/?token={unsubscribe_token(ALICE)}"
-    assert (await visitor.get(path)).status_code == 200
-    assert (await alice.get_json("/accounts/mail/")).json()["digest"] == "daily"
-    answer = await visitor.http.post(path, data={"List-Unsubscribe": "One-Click"})  # without a token of the page
-    assert answer.status_code == 200  # mail programs follow no redirect: RFC 8058, 3.1
-    assert (await alice.get_json("/accounts/mail/")).json()["digest"] == "off"
-    assert (await open_link(visitor, path)).headers["Location"] == "/"
-    assert (await visitor.http.post("/accounts/mail/unsubscribe/?token=x")).status_code == 404
-
-
-async def test_a_summary_that_was_delayed_is_not_sent_after_its_reader_unsubscribed(site, alice, smtp):
-    await confirm(site, alice, smtp)
-    await alice.post("/accounts/mail/digest/", digest="daily")
-    await site.mail.add_mail(ALICE, "digest", await site.mail.find(ALICE), {"lines": "Likes: 1 (@bob)"})
-    await alice.post("/accounts/mail/digest/", digest="off")
-    await work(site)
-    assert smtp.messages == []
-    assert "digest" not in {mail.kind for mail in await site.mail.list_mails(ALICE)}
-
-
-# Addresses
 
 
 @pytest.mark.parametrize(
