@@ -64,10 +64,10 @@ class ResetPasswordForm(NewPasswordForm):
 async def mail_page(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
     account_id, service = require_viewer_id(request), request.services[MailService]
     row, mails = await service.find(account_id), await service.list_mails(account_id)
-    shown = {"row": row, "mails": mails_page(mails), "digests": DIGEST_LABELS, "is_required": settings.MAIL_REQUIRED}
+    page = {"row": row, "mails": mails_page(mails), "digests": DIGEST_LABELS, "is_required": settings.MAIL_REQUIRED}
     addresses = {"address": row.address or None, "pending": row.pending or None}
     data = {**addresses, "digest": row.digest, "mails": mails_json(mails)}
-    return show_form(request, "accounts/mail.html", AddressForm, error, shown, data=lambda: data)
+    return show_form(request, "accounts/mail.html", AddressForm, error, page, data=lambda: data)
 
 
 @shows_errors(mail_page, FieldErrors)

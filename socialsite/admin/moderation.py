@@ -90,9 +90,9 @@ class Moderation:
             start = max(lowest, above - ACCOUNTS_PER_BATCH)
             authors = await self._accounts.find_authors(AccountId(id) for id in range(start, above))
             newest_first, room = sorted(authors.values(), key=lambda author: -author.id), limit - len(matches)
-            found = [each for each in newest_first if each.handle.startswith(prefix) and each.id != exact_id][:room]
-            matches += found
-            above = found[-1].id if len(found) == room else start
+            batch = [each for each in newest_first if each.handle.startswith(prefix) and each.id != exact_id][:room]
+            matches += batch
+            above = batch[-1].id if len(batch) == room else start
         return matches, above if above > 1 else None
 
     async def get_overview(self, account_id: AccountId, viewer_id: AccountId) -> AccountOverview:
@@ -118,12 +118,12 @@ class Moderation:
             "reports": services.reports.of_account(viewer_id, account_id, reports_shown),
             "application": services.joining.find_application(account_id),
         }
-        found: dict[str, Any] = dict(zip(parts, await run_together(*parts.values()), strict=True))
+        overview: dict[str, Any] = dict(zip(parts, await run_together(*parts.values()), strict=True))
         if account_id == viewer_id:
-            found["sanctions"] = [each for each in found["sanctions"] if each.is_told]
-        logins = found["logins"] = [event for event in found["logins"] if event.kind == "login"][:LOGINS_SHOWN]
+            overview["sanctions"] = [each for each in overview["sanctions"] if each.is_told]
+        logins = overview["logins"] = [event for event in overview["logins"] if event.kind == "login"][:LOGINS_SHOWN]
         ids = await services.security_events.list_accounts({each.network for each in logins if each.network})
-        return AccountOverview(**found, sharing_ids=[id for id in ids if id != account_id])
+        return AccountOverview(**overview, sharing_ids=[id for id in ids if id != account_id])
 
     async def suspend(self, actor: Actor, account_id: AccountId) -> None:
         """Suspend an account with the text that staff otherwise edits."""

@@ -223,12 +223,12 @@ class DraftService:
         if form.idempotency_key is not None:
             draft_id = await self._claim_id(account_id, Draft(0, form.content), draft_id, form.idempotency_key)
         draft = Draft(draft_id, form.content, now_ms, held_ms=now_ms, language=get_language() or "")
-        held = DuePost(account_id, draft_id)
+        due = DuePost(account_id, draft_id)
         # Before the draft, so that no crash hides it from staff.
-        await self.drafts.held.add(held, now_ms, keeps_time=True)
+        await self.drafts.held.add(due, now_ms, keeps_time=True)
         await self._keep_pictures(account_id, draft, now_ms)
         if await self.drafts.save(account_id, draft, is_new=True) is None:
-            await self.drafts.held.remove(held)
+            await self.drafts.held.remove(due)
             raise DraftsCapReached
         return draft
 

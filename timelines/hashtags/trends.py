@@ -94,11 +94,11 @@ class TrendService:
             self._cache = now_ms + CACHE_MS, self._cache[1]  # one request reads while the others use the old value
             try:
                 counts = dict(await self.trends.top(now_ms, MAX_CANDIDATES))
-                shown = await self.public_hashtags.among(list(counts), MAX_CANDIDATES)
-                trends = tuple(Trend(tag, counts[tag]) for tag in shown)
+                tags = await self.public_hashtags.among(list(counts), MAX_CANDIDATES)
+                trends = tuple(Trend(tag, counts[tag]) for tag in tags)
                 self._cache = self._cache[0], trends
-                tags = [] if trends else await get_or_compute("newest-tags", list[str], NEWEST_TTL_S, self._newest)
-                self._newest_tags = tuple(Trend(tag, 0) for tag in tags)
+                newest = [] if trends else await get_or_compute("newest-tags", list[str], NEWEST_TTL_S, self._newest)
+                self._newest_tags = tuple(Trend(tag, 0) for tag in newest)
             except StoreError as error:
                 log.info("no trends: %s", error)
         return self._cache[1]

@@ -141,8 +141,8 @@ class PostsImport:
     async def _find_existing(self, source_ids: Iterable[str], options: PostsOptions) -> dict[str, Source]:
         """Return the posts of this site which the owner has, by the source ids that are their addresses."""
         ids = {source_id: parse_post_url(source_id, options.rules.scope + options.base_url) for source_id in source_ids}
-        wanted = sorted(set(filter(None, ids.values())))
-        posts = await self.stored_posts.find_many(wanted) if wanted else {}
+        post_ids = sorted(set(filter(None, ids.values())))
+        posts = await self.stored_posts.find_many(post_ids) if post_ids else {}
         own_ids = {post.id for post in posts.values() if post.author_id == options.owner_id}
         return {source_id: Source(id, is_done=True) for source_id, id in ids.items() if id in own_ids}
 
@@ -223,9 +223,9 @@ class PostsImport:
         """Upload and encode the pictures of all versions of a post. Return them by the names of their files."""
         for _ in row.newest.pictures[MEDIA_PER_POST:]:
             tally.refuse(row.number, "picture_too_many")
-        wanted = {each.file: each for version in row.versions for each in version.pictures[:MEDIA_PER_POST]}
+        pictures = {each.file: each for version in row.versions for each in version.pictures[:MEDIA_PER_POST]}
         attachments: dict[str, MediaAttachment] = {}
-        for name, picture in wanted.items():
+        for name, picture in pictures.items():
             try:
                 read = archive.read_picture if isinstance(archive, AccountArchive) else None  # others have no pictures
                 content = await asyncio.to_thread(read, name) if read else None
