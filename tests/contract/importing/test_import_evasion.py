@@ -11,7 +11,7 @@ from tests.contract.importing.test_import_archives import attachment, note
 from tests.contract.importing.test_imports_by_people import mastodon
 from tests.contract.media.test_media import publish, upload
 from tests.support.pictures import picture
-from tests.support.transferring import import_file, perform_transfers, start_import
+from tests.support.transferring import import_file, perform_transfers, start_import, undo_import
 from tests.support.world import World
 from timelines.drafts.draft import Draft
 from timelines.errors import PostInvalid, TransferNotFound, TransferUnderWay
@@ -78,6 +78,22 @@ async def test_an_import_of_a_suspended_account_waits_for_another_confirmation(
     await services.imports.confirm(alice.id, transfer.id)
     await perform_transfers(services)
     assert await services.repositories.follows.following_ids(alice.id) == [bob.id]
+
+
+async def test_an_import_that_a_suspension_interrupts_can_be_undone(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    preview = await start_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
+    services.imports.slice_s = 0
+    await services.imports.confirm(alice.id, preview.id)
+    (job,) = await services.archive_queue.fetch("abad1dea", 1, 1)
+    await services.archive_queue.finish(job, await services.imports.handle(job.payload))
+    await services.accounts.suspend(account_id=alice.id)
+    await perform_transfers(services)
+    await services.accounts.reinstate(account_id=alice.id)
+    ended = await services.exports.find(alice.id, preview.id, "import")
+    assert (ended.state, ended.error, ended.counts["posts"]) == ("done", "restricted", 100)
+    assert (await undo_import(services, alice.id, ended)).state == "undone"
+    assert await alice.profile_ids() == []
 
 
 async def test_a_scheduled_post_has_the_limits_of_new_accounts(world: World) -> None:
