@@ -214,6 +214,7 @@ async def test_every_acknowledged_upload_is_kept_once_while_processes_are_killed
         assert ids == {int(media_id) for _, media_id in expected}
         found = await rows.find_many(ids)
         files = {name: default_storage.size(name) for name in list_files()}
+        assert [name for name in files if not any(row.name in name for row in found)] == []
         assert len(files) == 2 * number
         assert sum(row.size_bytes for row in found) == sum(files.values())
         assert (await rows.read_totals(owners[0]))[1] == sum(files.values())
