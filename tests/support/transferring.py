@@ -66,6 +66,16 @@ async def import_file(
     return await services.exports.find(account_id, preview.id, "import")
 
 
+async def begin_import(services: Services, account_id: AccountId, content: bytes) -> Transfer:
+    """Import the posts of the first slice only, and return the import as its preview showed it."""
+    preview = await start_import(services, account_id, content)
+    services.imports.slice_s = 0
+    await services.imports.confirm(account_id, preview.id)
+    (job,) = await services.archive_queue.fetch("abad1dea", 1, 1)
+    await services.archive_queue.finish(job, await services.imports.handle(job.payload))
+    return preview
+
+
 async def undo_import(services: Services, account_id: AccountId, transfer: Transfer) -> Transfer:
     await services.imports.undo(account_id, transfer.id)
     await perform_transfers(services)

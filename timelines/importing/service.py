@@ -180,7 +180,8 @@ class ImportService:
         read_state: TransferState = "ready" if transfer.state == "running" else "done"
         try:
             with await self.files.open(transfer.file_name(account_id)) as file:
-                await self._read_slice(account_id, transfer, file, tally)
+                opened: IO[bytes] = file.file if isinstance(file, File) and file.file is not None else file
+                await self._read_slice(account_id, transfer, opened, tally)
         except SliceEnded as ended:
             if ended.number % REACTIONS_OFFSET < IMPORT_ROWS_CAP:
                 return False
@@ -193,7 +194,7 @@ class ImportService:
         await self._finish(account_id, transfer, tally, read_state)
         return True
 
-    async def _read_slice(self, account_id: AccountId, transfer: Transfer, file: "File[bytes]", tally: Tally) -> None:
+    async def _read_slice(self, account_id: AccountId, transfer: Transfer, file: IO[bytes], tally: Tally) -> None:
         """Read the rows after `offset`. Raises SliceEnded, ArchiveUnreadable, StoreError."""
         now_ms, is_dry, until = self.clock.now_ms(), transfer.state == "running", time.monotonic() + self.slice_s
         current = transfer
@@ -213,21 +214,19 @@ class ImportService:
                 raise ArchiveUnreadable("too_large")
 
         tally.on_refused = check_time
-        opened: IO[bytes] = file.file if isinstance(file, File) and file.file is not None else file
 
         async def record(posts: list[ImportedPost]) -> None:
-            # longer than the import can be undone, because an undoing may begin in the last minute
-            expires_ms = self.clock.now_ms() + 2 * self.archive_keep_ms
+            expires_ms = self.clock.now_ms() + 2 * self.archive_keep_ms  # an undoing may begin in the last minute
             await self.transfers.add_imported(account_id, transfer.id, posts, expires_ms)
 
-        account, newcomer_days = await self.accounts.get(account_id), self.site.settings.newcomer_days
-        caller = worker_caller(account_id, account.created_ms, newcomer_days, now_ms)
+        account = await self.accounts.get(account_id)
+        caller = worker_caller(account_id, account.created_ms, self.site.settings.newcomer_days, now_ms)
         if transfer.content != "posts":
             await self.lists_import.run(
-                account_id, transfer, opened, tally, now_ms, caller=caller, progress=progress, record=record
+                account_id, transfer, file, tally, now_ms, caller=caller, progress=progress, record=record
             )
             return
-        archive = await asyncio.to_thread(open_archive, opened, account.handle, transfer.base_url)
+        archive = await asyncio.to_thread(open_archive, file, account.handle, transfer.base_url)
         options = PostsOptions(
             await self._rules(account_id, now_ms), dry_run=is_dry, owner_id=account_id, caller=caller,
             base_url=transfer.base_url, record=record,

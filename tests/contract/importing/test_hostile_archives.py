@@ -19,6 +19,7 @@ from tests.support.importing import read_profile_posts
 from tests.support.pictures import picture
 from tests.support.transferring import (
     BASE_URL,
+    begin_import,
     export_account,
     import_file,
     perform_transfers,
@@ -173,11 +174,7 @@ async def test_descriptions_of_all_versions_are_cleaned(services: Services, worl
 
 async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Services, world: World) -> None:
     alice = await world.person("alice")
-    preview = await start_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
-    services.imports.slice_s = 0
-    await services.imports.confirm(alice.id, preview.id)
-    (job,) = await services.archive_queue.fetch("abad1dea", 1, 1)
-    await services.archive_queue.finish(job, await services.imports.handle(job.payload))
+    preview = await begin_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
     await MediaFiles().delete([preview.file_name(alice.id)])
     await perform_transfers(services)
     done = await services.exports.find(alice.id, preview.id, "import")

@@ -11,7 +11,7 @@ from tests.contract.importing.test_import_archives import attachment, note
 from tests.contract.importing.test_imports_by_people import mastodon
 from tests.contract.media.test_media import publish, upload
 from tests.support.pictures import picture
-from tests.support.transferring import import_file, perform_transfers, start_import, undo_import
+from tests.support.transferring import begin_import, import_file, perform_transfers, start_import, undo_import
 from tests.support.world import World
 from timelines.drafts.draft import Draft
 from timelines.errors import PostInvalid, TransferNotFound, TransferUnderWay
@@ -82,11 +82,7 @@ async def test_an_import_of_a_suspended_account_waits_for_another_confirmation(
 
 async def test_an_import_that_a_suspension_interrupts_can_be_undone(services: Services, world: World) -> None:
     alice = await world.person("alice")
-    preview = await start_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
-    services.imports.slice_s = 0
-    await services.imports.confirm(alice.id, preview.id)
-    (job,) = await services.archive_queue.fetch("abad1dea", 1, 1)
-    await services.archive_queue.finish(job, await services.imports.handle(job.payload))
+    preview = await begin_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
     await services.accounts.suspend(account_id=alice.id)
     await perform_transfers(services)
     await services.accounts.reinstate(account_id=alice.id)
