@@ -3,6 +3,7 @@
 import asyncio
 import smtplib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import structlog
@@ -19,6 +20,8 @@ from socialsite.alerts.board import Event, Finding
 from socialsite.ids import AccountId
 
 log = structlog.stdlib.get_logger("socialsite.alerts")
+_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="alerts")
+"""A mail server that never ends a reply keeps a thread. The threads of the event loop have other work."""
 
 TITLES: Mapping[str, str | Promise] = {
     "store": _("The store has a fault"),
@@ -122,7 +125,8 @@ async def send_now(job: SendMail) -> bool:
     """
     try:
         async with asyncio.timeout(2 * settings.EMAIL_TIMEOUT):
-            await asyncio.to_thread(build_message(job, {}, urlsplit(settings.SITE_URL).hostname or "").send)
+            message = build_message(job, {}, urlsplit(settings.SITE_URL).hostname or "")
+            await asyncio.get_running_loop().run_in_executor(_threads, message.send)
     except (OSError, smtplib.SMTPException) as error:
         log.error("alert_not_sent", mail=job.id, reason=str(error) or type(error).__name__)
         return False

@@ -195,12 +195,16 @@ async def test_a_mail_server_that_answers_byte_by_byte_does_not_repeat_an_alert(
     services, settings.EMAIL_TIMEOUT = operator.services, 0.5
     await services.outbox.deregister("abad1dea")
 
+    is_over, connections = asyncio.Event(), list[asyncio.Task[Any] | None]()
+
     async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(asyncio.current_task())
         with contextlib.suppress(OSError):
-            while True:
+            while not is_over.is_set():
                 writer.write(b"2")
                 await asyncio.sleep(0.1)
                 await writer.drain()
+        writer.close()
 
     server = await asyncio.start_server(drip, "127.0.0.1")
     smtp_port, settings.EMAIL_PORT = settings.EMAIL_PORT, server.sockets[0].getsockname()[1]
@@ -210,6 +214,8 @@ async def test_a_mail_server_that_answers_byte_by_byte_does_not_repeat_an_alert(
                 await AlertService(services).check()
         settings.EMAIL_PORT = smtp_port
         assert await operator.receive() == ["No worker runs"]
+        is_over.set()
+        await asyncio.gather(*filter(None, connections))
 
 
 async def test_a_mail_of_another_release_stops_no_check(operator: OperatorMail) -> None:
