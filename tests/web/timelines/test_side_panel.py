@@ -7,6 +7,7 @@ import pytest
 from socialsite.container import Services
 from socialsite.web.page_cache import PageCache, render_page
 from tests.support.browser import HttpBrowser
+from tests.support.waiting import eventually
 from tests.web.conftest import OpenBrowser
 
 PAGES: PageCache = render_page.__self__  # type: ignore[attr-defined]
@@ -34,9 +35,11 @@ async def test_home_has_a_tab_for_each_list_from_its_creation_to_its_deletion(al
     assert tabs((await alice.get("/")).text) == ["/", "/tags/", "/public/", "/lists/"]
 
 
-async def test_home_has_a_tab_for_the_hashtags_followed_last(alice: HttpBrowser) -> None:
+async def test_home_has_a_tab_for_the_hashtags_followed_last(alice: HttpBrowser, site: Services) -> None:
     for tag in ("one", "two", "three", "four", "höhe"):
         await alice.post_json(f"/tags/{tag}/follow/")
+        followed_ms = site.clock.now_ms()
+        await eventually(lambda after_ms=followed_ms: site.clock.now_ms() > after_ms)
     urls = ["/tags/h%C3%B6he/", "/tags/four/", "/tags/three/", "/tags/two/"]
     assert tabs((await alice.get("/")).text) == ["/", *urls, "/tags/", "/public/", "/lists/"]
     assert f'href="{urls[0]}" aria-current="page"' in (await alice.get(urls[0])).text
