@@ -131,7 +131,10 @@ class Moderation:
         await SanctionService(self._services).apply(actor, account_id, "suspend", text)
 
     async def reinstate(self, actor: Actor, account_id: AccountId) -> None:
-        """Undo all suspensions of an account, and show it again if a repair hid it, not if its owner is deleting it."""
+        """Undo all suspensions of an account, and show it again if a repair hid it.
+
+        An account whose owner has requested its deletion stays hidden.
+        """
         await self._record_action(actor, "reinstate", account_id)
         sanctions = SanctionService(self._services)
         for sanction in await self._services.repositories.sanctions.list_all(account_id):

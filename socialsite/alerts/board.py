@@ -14,9 +14,10 @@ NAMES = (
     "dead_letters", "mails", "integrity", "reports", "appeals",
 )  # fmt: skip
 REMIND_AFTER_MS = DAY_MS
-CALM_MS = 600_000
-"""An alert that ended twice within a day ends again after this time without it, one that ended three times after twice
-this time, and so on. So an alert that comes and goes does not use up the mails of a day."""
+CLEAR_STEP_MS = 600_000
+"""The time without a fault after which an alert ends that ended twice within a day. Each further end adds this time.
+
+So an alert that begins and ends often does not use up the mails of a day."""
 SET_SCRIPT = load_script("set_value.lua", __package__)
 EventKind = Literal["begin", "remind", "end"]
 
@@ -74,7 +75,7 @@ class Board(msgspec.Struct, frozen=True, omit_defaults=True):
         for name, finding in results.items():
             former = alerts.pop(name, None)
             ends = sum(each == name for each, _end_ms in past)
-            alert, kind = advance(former, finding, now_ms, calm_ms=max(0, ends - 1) * CALM_MS)
+            alert, kind = advance(former, finding, now_ms, min_clear_ms=max(0, ends - 1) * CLEAR_STEP_MS)
             if alert is not None:
                 alerts[name] = alert
             if kind is not None and (shown := alert or former) is not None:
@@ -86,16 +87,16 @@ class Board(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def advance(
-    alert: Alert | None, finding: Finding | None, now_ms: int, calm_ms: int = 0
+    alert: Alert | None, finding: Finding | None, now_ms: int, min_clear_ms: int = 0
 ) -> tuple[Alert | None, EventKind | None]:
     """Return the alert after a check.
 
-    It begins with the second check that finds it, and ends after two without that are `calm_ms` apart.
+    It begins with the second check that finds it, and ends after two without that are `min_clear_ms` apart.
     """
     if finding is None:
         if alert is None or not alert.told_ms:
             return None, None
-        if alert.clear_ms and now_ms - alert.clear_ms >= calm_ms:
+        if alert.clear_ms and now_ms - alert.clear_ms >= min_clear_ms:
             return None, "end"
         return replace(alert, clear_ms=alert.clear_ms or now_ms), None
     if alert is None:

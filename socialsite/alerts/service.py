@@ -32,7 +32,7 @@ MAILS_PER_DAY = 200
 PUSH_LENGTH = 1_000
 """Maximum number of characters of a notification, since push services accept 4 kB."""
 ALERTS_PATH = "/ops/alerts/"
-TELLING_QUEUES = frozenset({"mail", "push"})
+MESSAGE_QUEUES = frozenset({"mail", "push"})
 log = structlog.stdlib.get_logger("socialsite.alerts")
 
 
@@ -59,7 +59,7 @@ class AlertService:
         board, events = former.advance(results, now_ms)
         if events:
             late = results.get("queues")
-            is_stuck = late is not None and not TELLING_QUEUES.isdisjoint(late.subject.split(", "))
+            is_stuck = late is not None and not MESSAGE_QUEUES.isdisjoint(late.subject.split(", "))
             await self._tell(events, has_workers=results.get("workers") is None and not is_stuck)
         board = replace(board, replicas=replicas)
         await self._alerts.save(board)

@@ -171,11 +171,10 @@ class ImportService:
         account = await self.accounts.find(account_id)
         may_write = account is None or (account.is_active and account.silenced_until_ms <= self.clock.now_ms())
         if transfer.state == "importing" and not may_write:
-            # Its owner may confirm it again later. One that has begun ends, so that it can be undone.
-            if transfer.offset:
+            if await self.transfers.last_imported(account_id, transfer.id):  # it ends, so that it can be undone
                 await self._finish(account_id, transfer, tally, "done", "restricted")
             else:
-                await self._finish(account_id, transfer, tally, "ready")
+                await self._finish(account_id, transfer, tally, "ready")  # its owner may confirm it again later
             return True
         read_state: TransferState = "ready" if transfer.state == "running" else "done"
         try:
