@@ -16,7 +16,7 @@ nightly: PER_PROCESSOR := 3
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal -n $${TEST_PROCESSES:-$$(($(PER_PROCESSOR) * $$(getconf _NPROCESSORS_ONLN)))}
 
 .DEFAULT_GOAL := help
-.PHONY: help run test nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench screenshots lighthouse validity pins messages format clean distclean
+.PHONY: help run test nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench screenshots lighthouse validity pins messages release format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -25,9 +25,9 @@ run: $(VENV)/.run ## Run the whole site on http://127.0.0.1:8000 (ARGS="--port 8
 	@$(BIN)/python manage.py quickstart $(ARGS)
 
 test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit -k home")
-	@$(PYTEST) -m "not nightly" $(ARGS) || { failed=$$?; [ -n "$(REPEAT)" ] && [ $$failed = 1 ] || exit $$failed; \
+	@$(PYTEST) -m "not nightly and not release" $(ARGS) || { failed=$$?; [ -n "$(REPEAT)" ] && [ $$failed = 1 ] || exit $$failed; \
 		echo "These tests failed beside others. Each is run again, alone:"; \
-		$(PYTEST) -n 0 --last-failed --last-failed-no-failures none -v -m "not nightly"; }
+		$(PYTEST) -n 0 --last-failed --last-failed-no-failures none -v -m "not nightly and not release"; }
 
 nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, the watch over the event loop, and API clients
 	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 SOCKET_ROUNDS=12 ATTACK_INPUTS=1500 $(PYTEST) -o faulthandler_timeout=900
@@ -82,6 +82,7 @@ check: lint ## Lint, types, import contracts, templates, system checks, unit tes
 	$(PYTEST) tests/unit
 
 lint: $(VENV)/.dev ## All of check but the unit tests
+	$(BIN)/python -m socialsite.translations
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
@@ -123,9 +124,12 @@ pins: $(VENV)/.dev ## Resolve requirements*.in into requirements*.txt again
 PIN := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--no-annotate --custom-compile-command "make pins"
 
-messages: $(VENV)/.dev ## Collect and compile the texts to translate (needs gettext)
+messages: $(VENV)/.dev ## Collect the texts to translate (needs gettext)
 	$(KEYED) $(BIN)/python manage.py makemessages --all --no-location --no-wrap --ignore .venv
-	$(KEYED) $(BIN)/python manage.py compilemessages --ignore .venv
+	$(BIN)/python -m socialsite.translations
+
+release: $(VENV)/.dev ## Check that every language has every text (needs gettext)
+	@$(PYTEST) -m release tests/unit/documents
 
 format: $(VENV)/.dev ## Put code and templates into the house's form
 	$(BIN)/ruff check --fix .

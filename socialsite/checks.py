@@ -13,6 +13,7 @@
     socialsite.W003  a failover may lose posts, and REQUIRE_REPLICAS is not set  (offline, tag redis, --deploy)
     socialsite.W004  SECURITY_CONTACT is not set  (offline, tag redis, --deploy)
     socialsite.W005  MAIL_URL is not set, or MAIL_FROM has another domain than the site  (offline, tag mail, --deploy)
+    socialsite.W007  translations are not compiled  (offline, tag translation, --deploy)
 
 `manage.py check` does not connect to servers; `manage.py check --tag redis` does.
 """
@@ -33,6 +34,7 @@ from socialsite.migration.store_factory import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
 from socialsite.store.site_marks import find_mark_faults
+from socialsite.translations import find_stale_languages
 from timelines import keys
 from timelines.archive.factory import create_archive
 from timelines.media.repository import MediaRows
@@ -115,6 +117,14 @@ def check_mail(**_: Any) -> list[CheckMessage]:
             id="socialsite.W005",
         )
     ]
+
+
+@register("translation", deploy=True)
+def check_translations(**_: Any) -> list[CheckMessage]:
+    """Warn about languages in which pages are still in English, or show the texts of an earlier release."""
+    languages = ", ".join(po.parent.parent.name for po in find_stale_languages())
+    hint = "Run `python -m socialsite.translations` as the user that installs releases."
+    return [Warning(f"Not compiled: {languages}.", hint=hint, id="socialsite.W007")] if languages else []
 
 
 @register("archive")

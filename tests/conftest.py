@@ -19,6 +19,7 @@ from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls
+from socialsite.translations import compile_translations
 from tests.support.reacting import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
@@ -29,6 +30,10 @@ pytest_plugins = ["tests.plugins.no_skips", "tests.plugins.slow_first"]
 # An example takes up to 0.2 s on a busy machine.
 settings.register_profile("unhurried", parent=settings(), deadline=None)
 settings.load_profile("unhurried")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    compile_translations()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

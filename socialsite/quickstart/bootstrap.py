@@ -15,6 +15,7 @@ from pathlib import Path
 from socialsite.settings_parsers import COMPONENTS
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.embedded.directory import ServerDirectory
+from socialsite.translations import compile_translations
 
 DEFAULT_DATA_DIRECTORY = Path(__file__).resolve().parents[2] / "data"
 SECRET_KEY_FILE = "secret_key"  # noqa: S105  (a file's name)
@@ -36,6 +37,8 @@ def prepare_environment(arguments: Sequence[str]) -> None:
         sys.exit(f"quickstart: {error}")
     except OSError as error:
         sys.exit(f"quickstart: {directory} cannot be used: {error.strerror}.")
+    with contextlib.suppress(OSError):  # a folder that cannot be written: the check says that the site is in English
+        compile_translations()
     os.environ.setdefault("SECRET_KEY", key)
     os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
     os.environ.setdefault("LOG_LEVEL", "WARNING")

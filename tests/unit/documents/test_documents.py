@@ -12,7 +12,7 @@ WRITTEN = [path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
 ROOMS = "tests|benchmarks|docs|deploy|socialsite|timelines|accounts|static|templates|locale"
 PATH = re.compile(rf"(?<![\w/.:<>@-])(?:{ROOMS})/[\w./-]*[\w/]")
 VARIABLE = re.compile(r"(?<![\w{$<:-])[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b")
-DJANGO_S = {"check", "help", "makemessages", "compilemessages", "collectstatic"}
+DJANGO_S = {"check", "help", "makemessages", "collectstatic"}
 ELSEWHERE = {"OPERATOR_URL"}
 """Shell variables that an example sets itself."""
 INSTALLED = re.compile(r"^socialsite/(?:\w+\.env|static)$|^accounts/\w+/$|^deploy/(?:\.env|redis/users\.acl)$")

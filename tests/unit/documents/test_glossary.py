@@ -28,8 +28,8 @@ PLAIN = frozenset(
     sample sampler scanner scanning security sentinel server servers set settings shared shutdown size socket sockets
     spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
     switcher task
-    tasks text time tokenizer trim trimming tuning twemproxy types unknown urls validation values view views
-    watch websocket work writer wrong zset
+    tasks text time tokenizer translations trim trimming tuning twemproxy types unknown urls validation values
+    view views watch websocket work writer wrong zset
     """.split()  # noqa: SIM905 - a list of words
 )
 """Words of module names that are plain English or Django's, Redis' and the Web's own."""

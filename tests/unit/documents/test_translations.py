@@ -64,6 +64,7 @@ def missing_texts(po: Path, pot: Path) -> list[str]:
     return [entry["msgid"] for text in (lacking, guessed) for entry in entries(text)]
 
 
+@pytest.mark.release
 def test_complete_languages_have_every_text_of_the_sources(source_texts: Path) -> None:
     missing = {language: missing_texts(po_file(language), source_texts) for language in LANGUAGES}
     assert missing == {language: [] for language in LANGUAGES}
@@ -80,7 +81,7 @@ def test_a_missing_and_a_guessed_text_are_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_language_is_compiled(language: str, tmp_path: Path) -> None:
-    """msgfmt checks the number of plural forms, the placeholders of Python and the line breaks."""
+    """msgfmt checks the number of plural forms, the placeholders of Python and the line breaks. Babel compiles."""
     run("msgfmt", "--check", "--output-file", tmp_path / "new.mo", po_file(language))
     with (tmp_path / "new.mo").open("rb") as new, po_file(language).with_suffix(".mo").open("rb") as stored:
         catalogs = [gettext.GNUTranslations(file)._catalog for file in (new, stored)]  # type: ignore[attr-defined]

@@ -1,10 +1,15 @@
 """System checks without a server: placement of components, and facts of an INFO reply."""
 
+import os
+import shutil
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.checks import run_checks
 
+from socialsite import translations
 from socialsite.checks import check_server_info
 from socialsite.store.replies import parse_info
 
@@ -74,6 +79,19 @@ def test_the_operator_decides_what_a_failover_may_lose(
 def test_a_site_without_a_contact_for_security_holes_is_reported(settings: Any) -> None:
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = "redis://127.0.0.1:6379", {}
     assert ids(run_checks(tags=["redis"], include_deployment_checks=True)) == ["socialsite.W004"]
+
+
+def test_a_language_that_is_not_compiled_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shutil.copytree(translations.LOCALE / "de", tmp_path / "de")
+    monkeypatch.setattr(translations, "LOCALE", tmp_path)
+    po = tmp_path / "de/LC_MESSAGES/django.po"
+    po.with_suffix(".mo").unlink()
+    (warning,) = run_checks(tags=["translation"], include_deployment_checks=True)
+    assert (warning.id, "de" in warning.msg) == ("socialsite.W007", True)
+    translations.compile_translations()
+    assert run_checks(tags=["translation"], include_deployment_checks=True) == []
+    os.utime(po, (time.time() + 10, time.time() + 10))
+    assert ids(run_checks(tags=["translation"], include_deployment_checks=True)) == ["socialsite.W007"]
 
 
 def test_a_site_without_a_mail_server_or_with_a_sender_of_another_domain_is_reported(settings: Any) -> None:
