@@ -45,9 +45,15 @@ class Drafts:
         return None if answer < 0 else answer == STORED
 
     async def replace(self, account_id: AccountId, draft: Draft, changed: Draft | None) -> bool:
-        """Replace a draft, or delete it if `changed` is None. Return False if it was changed meanwhile."""
+        """Replace a draft, or delete it if `changed` is None. Return False if it was changed meanwhile.
+
+        The script compares stored bytes: another release encodes the same draft with other fields.
+        """
         key = keys.drafts(account_id)
-        arguments = [draft.id, encode_draft(draft), encode_draft(changed) if changed else b""]
+        stored = await self._timelines.execute("HGET", key, draft.id)
+        if stored is None or decode_draft(stored) != draft:
+            return False
+        arguments = [draft.id, stored, encode_draft(changed) if changed else b""]
         return bool(await self._timelines.write_script(REPLACE_DRAFT, [key], arguments))
 
     async def delete(self, account_id: AccountId, draft_id: int) -> bool:

@@ -66,9 +66,15 @@ class Transfers:
         await self._timelines.write(key, ("UNLINK", imported), ("HDEL", key, transfer_id))
 
     async def replace(self, account_id: AccountId, transfer: Transfer, changed: Transfer | None) -> bool:
-        """Replace a transfer, or delete it. Return False if it was changed meanwhile."""
+        """Replace a transfer, or delete it. Return False if it was changed meanwhile.
+
+        The script compares stored bytes: another release encodes the same transfer with other fields.
+        """
         key = keys.transfers(account_id)
-        args = [transfer.id, encode_transfer(transfer), encode_transfer(changed) if changed else ""]
+        stored = await self._timelines.execute("HGET", key, transfer.id)
+        if stored is None or decode_transfer(stored) != transfer:
+            return False
+        args = [transfer.id, stored, encode_transfer(changed) if changed else ""]
         return bool(await self._timelines.write_script(REPLACE_TRANSFER, [key], args))
 
     # Posts of an import

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 from django.utils.translation import override
 from msgspec import structs
@@ -71,6 +72,28 @@ async def test_a_scheduled_post_is_published_once_at_its_time(world: World, serv
     assert await texts_of(services, alice) == ["later #tea"]
     assert await services.drafts.all(alice.id) == []
     assert await services.drafts.publish_due() == 0
+
+
+@pytest.mark.parametrize("fields", [4, 5, 9])
+async def test_scheduled_posts_of_another_release_are_published_or_refused(
+    world: World, services: Services, fields: int
+) -> None:
+    """A release stores as many fields as it knows; the values of the others are the defaults."""
+    alice, bob = await world.people("alice", "bob")
+    parent, repository = await bob.publishes("a question"), services.repositories.drafts
+    published = await schedule(services, alice)
+    refused = await schedule(services, alice, "an answer", in_reply_to=str(parent.id))
+    await bob.deletes(parent)
+    past_ms = services.clock.now_ms() - 1
+    for draft in (published, refused):
+        values = [*msgspec.structs.astuple(structs.replace(draft, scheduled_ms=past_ms, language="")), "unknown"]
+        raw = msgspec.msgpack.encode(values[:fields])
+        await repository._timelines.execute("HSET", keys.drafts(alice.id), draft.id, raw)
+        await repository.due.add(DuePost(alice.id, draft.id), past_ms)
+    assert await services.drafts.publish_due() == 2
+    assert await texts_of(services, alice) == ["later"]
+    (left,) = await services.drafts.all(alice.id)
+    assert (left.id, left.scheduled_ms, "does not exist" in left.error) == (refused.id, None, True)
 
 
 async def test_a_crash_after_publishing_does_not_publish_twice(world: World, services: Services) -> None:
