@@ -79,18 +79,24 @@ class DraftService:
     async def save(self, account_id: AccountId, draft: Draft, *, idempotency_key: str | None = None) -> Draft:
         """Store a draft or scheduled post, and return it with its id. A draft without id (0) is new.
 
-        Repeated calls with the same idempotency key store one draft. Raises PostInvalid (also if a scheduled post could
-        not be published), DraftNotFound, DraftsCapReached, IdempotencyConflict.
+        Repeated calls with the same idempotency key store one scheduled post, also after it was published. Raises
+        PostInvalid (also if a scheduled post could not be published), DraftNotFound, DraftsCapReached,
+        IdempotencyConflict.
         """
-        now_ms, is_new, content = self.clock.now_ms(), draft.id == 0, draft
+        now_ms, is_new, content = self.clock.now_ms(), draft.id == 0, structs.replace(draft, id=0)
         id, language = draft.id or self.ids.next_id(), get_language() or ""
         draft = structs.replace(draft, id=id, saved_ms=now_ms, error="", language=language)
         if len(encode_draft(draft)) > DRAFT_BYTES_CAP:
             raise PostInvalid({"text": _("This draft is too large.")})
         if (at_ms := draft.scheduled_ms) is not None:
             await self._check_scheduled(account_id, draft, now_ms)
-            if is_new and idempotency_key is not None:
-                draft = structs.replace(draft, id=await self._claim_id(account_id, content, draft.id, idempotency_key))
+            if idempotency_key is not None:
+                try:
+                    claimed_id = await self._claim_id(account_id, content, draft.id, idempotency_key)
+                    draft = structs.replace(draft, id=claimed_id if is_new else draft.id)
+                except IdempotencyConflict:
+                    if is_new:
+                        raise  # a form may change a draft that exists, and keep its key
             await self.drafts.due.add(DuePost(account_id, draft.id), at_ms)
         await self._keep_pictures(account_id, draft, now_ms)
         stored = await self.drafts.save(account_id, draft, is_new=is_new)

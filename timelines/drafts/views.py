@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
+from msgspec import structs
 
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, parse_id
@@ -28,7 +29,7 @@ from timelines.pages.presenters import Json
 from timelines.publishing import views as publishing
 from timelines.publishing.composer import refused_composer_context
 from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft
-from timelines.publishing.forms import CONTENT_NAMES, picture_fields
+from timelines.publishing.forms import CONTENT_NAMES, PostForm, picture_fields
 
 DRAFTS_URL = "/drafts/"
 
@@ -72,10 +73,11 @@ async def _save(request: SiteRequest) -> HttpResponseBase:
     if draft.is_empty:
         await service.delete(me, draft_id)
         return done(request, {}, default=DRAFTS_URL)
+    key = None if draft.scheduled_ms is None else PostForm.parse(fields).idempotency_key
     try:
-        draft = await service.save(me, draft)
+        draft = await service.save(me, draft, idempotency_key=key)
     except DraftNotFound:  # deleted on another device: what is typed here is kept as a new draft
-        draft = await service.save(me, Draft(0, content, scheduled_ms=draft.scheduled_ms))
+        draft = await service.save(me, structs.replace(draft, id=0), idempotency_key=key)
     return done(request, draft_json(draft), default=DRAFTS_URL, status=HTTPStatus.CREATED)
 
 

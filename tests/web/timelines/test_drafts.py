@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tests.support.browser import HttpBrowser
 
 
@@ -41,6 +43,23 @@ async def test_a_post_with_a_time_is_scheduled(alice: HttpBrowser) -> None:
     assert (await alice.get_json("/@alice/")).json()["posts"] == []
     assert (await alice.post(f"/drafts/{draft['id']}/delete/")).status_code == 303
     assert (await alice.get_json("/drafts/")).json()["drafts"] == []
+
+
+@pytest.mark.parametrize("address", ["/posts/", "/drafts/"])
+async def test_a_form_that_is_sent_twice_schedules_one_post(alice: HttpBrowser, address: str) -> None:
+    at = soon()
+    form = {"text": "once", "scheduled_at": at, "idempotency_key": "k1"}
+    for _ in range(2):
+        assert (await alice.post_json(address, **form)).status_code == 201
+    (draft,) = (await alice.get_json("/drafts/")).json()["drafts"]
+    await alice.post(f"/drafts/{draft['id']}/delete/")
+    other = await alice.post_json(address, **{**form, "text": "another text"})
+    assert other.status_code == 409
+    # The form of a draft: sent again after its post was published, and with another time
+    again = {**form, "draft": draft["id"]}
+    assert (await alice.post_json(address, **again)).json()["id"] == draft["id"]
+    assert (await alice.post_json(address, **{**again, "scheduled_at": soon(90)})).json()["id"] == draft["id"]
+    assert len((await alice.get_json("/drafts/")).json()["drafts"]) == 1
 
 
 async def test_a_wrong_time_is_refused_and_the_text_is_kept(alice: HttpBrowser) -> None:
