@@ -1,6 +1,7 @@
 """Likes, boosts and bookmarks of a reader. An action on a boost applies to its original.
 
-An action requires that the reader may see the post; the undoing of an action does not. A repeated action has no effect,
+An action requires that the reader may see the post; the undoing of an action does not, as in Mastodon. Then the result
+has no text and no pictures. A repeated action has no effect,
 except that it repairs the state after a crash. Each action returns the original post with its current counts.
 """
 
@@ -19,8 +20,8 @@ from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.notifications.pending import PendingNotification, TrackPending
 from timelines.notifications.service import NotificationService
-from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
-from timelines.posts.post import Post
+from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, ViewerState
+from timelines.posts.post import Post, PostCounts
 from timelines.posts.repository import PostRepository
 from timelines.publishing.post_writer import PostAnnouncer
 from timelines.reactions.bookmarks import BookmarkCursor, Bookmarks, BookmarksPage, load_bookmarks_page
@@ -68,12 +69,12 @@ class ReactionsService:
         return await self._load_visible(original.id, account_id)
 
     async def unlike(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
-        """Undo a like. Raises PostNotFound if the post is hidden (the like is removed anyway) or deleted."""
+        """Undo a like. Raises PostNotFound if the post is deleted, or hidden and not liked."""
         original = await self._load_original(post_id)
-        await self.reactions.remove(ReactionKind.LIKE, original.id, account_id)
+        is_undone = await self.reactions.remove(ReactionKind.LIKE, original.id, account_id)
         await self.reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
         await self.live.counts_changed(original.id)
-        return await self._load_visible(original.id, account_id)
+        return await self._load_undone(original, account_id, is_undone=is_undone)
 
     async def boost(
         self, *, account_id: AccountId, post_id: PostId, now_ms: int, caller: Caller | None = None
@@ -94,8 +95,9 @@ class ReactionsService:
     async def unboost(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
         """Undo a boost. Raises PostNotFound as `unlike` does."""
         original = await self._load_original(post_id)
+        is_undone = await self.reactions.find_score(ReactionKind.BOOST, original.id, account_id) is not None
         await self.boosts.unboost(account_id, original.id)
-        return await self._load_visible(original.id, account_id)
+        return await self._load_undone(original, account_id, is_undone=is_undone)
 
     async def bookmark(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """Bookmark a post, without a notification. Raises PostNotFound and StoreFull."""
@@ -108,8 +110,9 @@ class ReactionsService:
         """Remove a bookmark. Raises PostNotFound as `unlike` does."""
         post = await self.posts.find(post_id)
         original_id = post.shown_id if post else post_id
-        await self.bookmark_repository.remove(account_id, original_id)
-        return await self._load_visible(original_id, account_id)
+        is_undone = await self.bookmark_repository.remove(account_id, original_id)
+        original = await self._load_original(original_id)
+        return await self._load_undone(original, account_id, is_undone=is_undone)
 
     async def bookmarks(
         self, account_id: AccountId, *, cursor: BookmarkCursor | None = None, limit: int = DEFAULT_LIMIT
@@ -197,6 +200,20 @@ class ReactionsService:
         if not entries:
             raise PostNotFound
         return entries[0].shown
+
+    async def _load_undone(self, original: Post, account_id: AccountId, *, is_undone: bool) -> HydratedPost:
+        """Return the post whose reaction was undone, without its content if the viewer may not see it.
+
+        Raises PostNotFound if it is hidden and nothing was undone.
+        """
+        try:
+            return await self._load_visible(original.id, account_id)
+        except PostNotFound:
+            author = (await self.accounts.find_authors([original.author_id])).get(original.author_id)
+            if not is_undone or author is None:
+                raise
+            bare = Post(original.id, original.author_id, "")
+            return HydratedPost(bare, author, PostCounts(), ViewerState(own=False))
 
     async def _load_original(self, post_id: PostId) -> Post:
         """Return the original post without a check of visibility, so that an action can be undone.

@@ -223,3 +223,22 @@ async def test_large_scores_are_read_in_any_notation(services: Services) -> None
     assert await reactions.find_score(ReactionKind.BOOST, post, AccountId(5)) == (1 << 53) - 1
     assert await reactions.remove(ReactionKind.BOOST, post, AccountId(5), only_at=(1 << 53) - 2) is False
     assert await reactions.remove(ReactionKind.BOOST, post, AccountId(5), only_at=(1 << 53) - 1) is True
+
+
+@pytest.mark.parametrize("blocker", ["author", "reader"])
+async def test_a_reaction_to_a_hidden_post_can_be_undone(
+    world: World, services: Services, acts: PersonReactions, blocker: str
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("not for bob")
+    for act in (acts.likes, acts.boosts, acts.bookmarks):
+        await act(bob, post)
+    who, other = (alice, bob) if blocker == "author" else (bob, alice)
+    await who.blocks(other)
+    for act in (acts.unlikes, acts.unboosts, acts.unbookmarks):
+        undone = await act(bob, post)
+        assert (undone.post.id, undone.post.text, undone.author.id) == (post.id, "", alice.id)
+        with pytest.raises(PostNotFound):  # nothing is left to undo, and the answer is that to a stranger
+            await act(bob, post)
+    assert await acts.read_counts(post) == PostCounts()
+    assert await acts.bookmark_ids(bob) == []
