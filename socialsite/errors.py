@@ -97,6 +97,13 @@ class Unavailable(ApiError):
     message = _("The site cannot answer right now. Please try again in a moment.")
 
 
+class StorageUnavailable(Unavailable):
+    """The machine cannot store files: its disk is full, read-only or broken, or the permissions are wrong."""
+
+    code = "storage_unavailable"
+    message = _("This site cannot store files right now. The people who run it can see why. Please try again later.")
+
+
 # Errors of a request itself
 
 

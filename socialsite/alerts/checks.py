@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -184,14 +185,15 @@ async def check_disk(check: Check) -> Finding | None:
 
 
 def find_disks(services: Services, *, only_full: bool = False) -> list[tuple[str, int]]:
-    """Return a folder of data or pictures on each disk, and the free bytes of the disk."""
-    folders = (Path(settings.MAIL_ROOT).parent, services.media_files.folder)
+    """Return a folder of data, pictures or temporary files on each disk, and the free bytes of the disk."""
+    temporary = Path(tempfile.gettempdir())  # often a small disk of its own: only its share counts
+    folders = (temporary, Path(settings.MAIL_ROOT).parent, services.media_files.folder)
     by_disk = {os.stat(folder).st_dev: folder for folder in folders if folder is not None and folder.exists()}
-    sizes = [(str(folder), shutil.disk_usage(folder)) for folder in by_disk.values()]
+    sizes = [(folder, shutil.disk_usage(folder)) for folder in by_disk.values()]
     return [
-        (name, use.free)
-        for name, use in sizes
-        if not only_full or use.free < max(DISK_FREE_BYTES, DISK_FREE_SHARE * use.total)
+        (str(folder), use.free)
+        for folder, use in sizes
+        if not only_full or use.free < max(DISK_FREE_BYTES * (folder != temporary), DISK_FREE_SHARE * use.total)
     ]
 
 

@@ -73,6 +73,9 @@ class OperatorCommand(SiteCommand):
             asyncio.run(self._run(options))
         except StoreError as error:
             raise CommandError(f"The store cannot be used: {error}. {self.advice}") from error
+        except OSError as error:
+            reason = f"{error.filename}: {error.strerror}" if error.filename else str(error) or type(error).__name__
+            raise CommandError(f"{reason}. {self.advice}") from error
         except KeyboardInterrupt:
             raise CommandError(f"Stopped. {self.advice}") from None
 

@@ -52,14 +52,21 @@ class PendingBody:
 
 
 class BodyInFile(bytes):
-    """An empty chunk of a body. The whole body is in `file`, where the server has written it."""
+    """An empty chunk of a body. The whole body is in `file`, where the server has written it, unless that failed."""
 
     file: IO[bytes]
+    error: OSError | None = None
 
     @classmethod
     def of(cls, file: IO[bytes]) -> "BodyInFile":
         chunk = cls()
         chunk.file = file
+        return chunk
+
+    @classmethod
+    def failed(cls, error: OSError) -> "BodyInFile":
+        chunk = cls()
+        chunk.error = error
         return chunk
 
 
@@ -133,8 +140,12 @@ async def receive_files(request: SiteRequest) -> None:
         size = body.seek(0, os.SEEK_END)
         if pending.declared is not None and size != pending.declared:
             raise MalformedRequest
-        body.seek(0)
-        await asyncio.to_thread(_parse, request, body, size)
+        try:
+            body.seek(0)
+            await asyncio.to_thread(_parse, request, body, size)
+        except ValueError:
+            raise_if_closed(body, pending)
+            raise
 
 
 async def _receive_body(pending: PendingBody, spool: IO[bytes]) -> IO[bytes]:
@@ -146,13 +157,23 @@ async def _receive_body(pending: PendingBody, spool: IO[bytes]) -> IO[bytes]:
             pending.is_disconnected = True
             raise asyncio.CancelledError
         chunk: bytes = message.get("body", b"")
+        if isinstance(chunk, BodyInFile) and chunk.error is not None:
+            raise chunk.error
         body = chunk.file if isinstance(chunk, BodyInFile) else spool
+        raise_if_closed(body, pending)
         body.seek(0, os.SEEK_END)
         body.write(chunk)
         if body.tell() > pending.rules.max_bytes:
             raise RequestTooLarge(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         has_more = message.get("more_body", False)
     return body
+
+
+def raise_if_closed(body: IO[bytes], pending: PendingBody) -> None:
+    """Cancel the request if its file is closed: the server does that when the client disconnects."""
+    if body.closed:
+        pending.is_disconnected = True
+        raise asyncio.CancelledError
 
 
 def _parse(request: SiteRequest, spool: IO[bytes], size: int) -> None:

@@ -34,6 +34,7 @@ from timelines.importing.posts import PostsImport, PostsOptions
 from timelines.importing.reactions import ReactionsImport
 from timelines.importing.repository import ImportedPosts
 from timelines.importing.rows import RowRules
+from timelines.media.processing import postpones_storage_failures
 from timelines.media.storage import MediaFiles
 from timelines.notifications.service import NotificationService
 from timelines.publishing.service import PublishingService
@@ -144,10 +145,11 @@ class ImportService:
         job = decode_job(payload)
         transfer = await self.transfers.find(job.account_id, job.transfer_id)
         if transfer is not None and transfer.is_active:
-            if transfer.kind == "export":
-                await self.exports.run(job.account_id, transfer)
-            elif not await (self._undo if transfer.state == "undoing" else self._read)(job.account_id, transfer):
-                return (payload,)
+            with postpones_storage_failures():
+                if transfer.kind == "export":
+                    await self.exports.run(job.account_id, transfer)
+                elif not await (self._undo if transfer.state == "undoing" else self._read)(job.account_id, transfer):
+                    return (payload,)
             transfer = await self.transfers.find(job.account_id, job.transfer_id)
         if transfer is not None:
             await self._notify(job.account_id, transfer)

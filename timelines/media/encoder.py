@@ -10,6 +10,7 @@ header before it decodes pixels, and always encodes again: the orientation is ap
 result has no metadata.
 """
 
+import errno
 import io
 import json
 import os
@@ -39,6 +40,8 @@ CPU_MAX_S = 20
 OPEN_FILES_MAX = 32
 OUTPUT_MAX_BYTES = 32 * 1024 * 1024
 
+DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""Errors of the disk. They say nothing about the picture."""
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 MAX_PIXELS = 33_177_600  # 7680 x 4320, Mastodon's limit
 MAX_FRAMES = 1_000
@@ -113,6 +116,8 @@ def encode_picture(
     except PictureRefused:
         raise
     except Exception as error:  # the decoders raise any error for a damaged file
+        if isinstance(error, OSError) and error.errno in DISK_ERRNOS:
+            raise
         raise PictureRefused("unreadable") from error
 
 
@@ -248,7 +253,9 @@ def _convert_to_srgb(picture: Image.Image, profile: bytes | None) -> Image.Image
 def _save(picture: Image.Image, file: IO[bytes], extension: str) -> None:
     picture.info = {}  # Pillow would write comments and profiles that are found here
     if extension == "jpg":
-        picture.save(file, "JPEG", **JPEG_OPTIONS)
+        encoded = io.BytesIO()  # Pillow would not notice that a disk took a part of its last bytes
+        picture.save(encoded, "JPEG", **JPEG_OPTIONS)
+        file.write(encoded.getbuffer())
     else:
         picture.save(file, "WEBP", **WEBP_OPTIONS)
 
@@ -319,14 +326,18 @@ def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -
 def main(kind: str, full_descriptor: str, small_descriptor: str, crop: str) -> None:
     limit_process()
     part = tuple(map(float, crop.split(","))) if crop else ()
-    with (
-        os.fdopen(int(full_descriptor), "wb", closefd=False) as full,
-        os.fdopen(int(small_descriptor), "wb", closefd=False) as small,
-    ):
-        try:
+    try:
+        with (
+            os.fdopen(int(full_descriptor), "wb", closefd=False) as full,
+            os.fdopen(int(small_descriptor), "wb", closefd=False) as small,
+        ):
             result: dict[str, Any] = asdict(encode_picture(sys.stdin.buffer, full, small, kind, part))
-        except PictureRefused as refusal:
-            result = {"refusal": str(refusal)}
+    except PictureRefused as refusal:
+        result = {"refusal": str(refusal)}
+    except OSError as error:
+        if error.errno not in DISK_ERRNOS:
+            raise
+        os._exit(os.EX_IOERR)  # the interpreter would try to write the rest
     sys.stdout.write(json.dumps(result))
 
 

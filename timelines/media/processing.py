@@ -9,17 +9,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import structlog
 
+from socialsite.disk import is_storage_failure
 from socialsite.ids import AccountId
 from socialsite.recipes.job import PermanentFailure, make_job_decoder
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.store import Store
+from socialsite.store import Store, StoreUnavailable
 from timelines.media.media import CONTENT_TYPES, Media, MediaSize, media_file, parse_name, upload_file
 from timelines.media.repository import MediaRows
 from timelines.media.storage import MediaFiles, TemporaryMedia, open_descriptor
@@ -58,6 +60,22 @@ class EncoderKilled(Exception):
     """The child process was killed from outside. The job is tried again."""
 
 
+class FilesUnavailable(StoreUnavailable):
+    """Files cannot be stored or read now. The job is tried again until they can, and its file is not to blame."""
+
+
+@contextmanager
+def postpones_storage_failures() -> Iterator[None]:
+    """Raise FilesUnavailable for errors of the disk."""
+    try:
+        yield
+    except OSError as error:
+        if not is_storage_failure(error):
+            raise
+        log.error("storage_unavailable", reason=str(error))
+        raise FilesUnavailable(str(error)) from error
+
+
 class MediaQueue(JobQueue):
     """The queue of uploads that are not encoded yet."""
 
@@ -79,7 +97,8 @@ class MediaProcessing:
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Encode one upload and store the result. Raises PermanentFailure if the payload is not a job."""
         job = decode_job(payload)
-        await self._perform(job)
+        with postpones_storage_failures():
+            await self._perform(job)
         return ()
 
     async def _perform(self, job: EncodePicture) -> None:
@@ -164,9 +183,11 @@ async def run_encoder(
 
 
 def parse_result(status: int, output: bytes, name: str) -> EncoderResult:
-    """Return the result of a child process that ended with this status. Raises EncoderKilled."""
+    """Return the result of a child process that ended with this status. Raises EncoderKilled, FilesUnavailable."""
     if status in KILLED_FOR_TIME:
         return EncoderResult(refusal="too_slow")
+    if status == os.EX_IOERR:
+        raise FilesUnavailable("the encoder cannot write its files")
     if status in (-signal.SIGKILL, -signal.SIGTERM):
         raise EncoderKilled(f"signal {-status}")
     try:

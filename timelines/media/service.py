@@ -137,10 +137,14 @@ class MediaService:
             raise MediaInvalid
         quota_bytes = 0 if owner_id == SITE_OWNER else self.media_account_quota
         if not await self.rows.count(owner_id, row.id, size, quota_bytes):
-            await self.rows.remove(row.id)
-            await self.rows.complete_check(row.name)
+            await self._remove(row)
             raise MediaQuotaReached
-        await self.files.save(upload_file(row.name), content)
+        try:
+            await self.files.save(upload_file(row.name), content)
+        except OSError:
+            await self.files.delete_picture(row.name)  # the part that was written
+            await self._remove(row)
+            raise
         await self.jobs.add(encode_job(EncodePicture(row.name, crop, owner_id)), sender=owner_id)
         return row
 
@@ -368,11 +372,17 @@ class MediaService:
                 return False  # it changed meanwhile: the next check follows
         if parsed is not None:
             await self.files.delete_picture(name)
-        if row is not None:
-            await self.rows.count(row.owner, row.id, 0)
-            await self.rows.remove(row.id)
-        await self.rows.complete_check(name)
+        if row is None:
+            await self.rows.complete_check(name)
+        else:
+            await self._remove(row)
         return True
+
+    async def _remove(self, row: Media) -> None:
+        """Remove the row of a picture without files. Its bytes are no longer counted."""
+        await self.rows.count(row.owner, row.id, 0)
+        await self.rows.remove(row.id)
+        await self.rows.complete_check(row.name)
 
     async def _used_until(self, row: Media) -> int | None:
         """Return None if nothing uses the picture, 0 if something uses it, or the time in ms of the next check."""

@@ -7,14 +7,17 @@
   can respond with 431.
 - Twisted parses form fields, which the site does not use, and closes the connection if they are invalid. Here it does
   not parse them, so the site can respond with a page and status 400.
+- Twisted closes the connection if it cannot write a body to a file. Here the application gets the error, and responds.
 - autobahn handles any number of pings, pongs and fragments of a websocket, which take about 10 us each. It stores any
   number of bytes that arrive before the socket is accepted. Here a socket that exceeds a limit is disconnected.
 """
 
+import io
 import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import IO, Any
 from urllib.parse import unquote_to_bytes
 
@@ -63,19 +66,37 @@ def make_bounded_request(request: Any, body_max_bytes: int, find_upload_rules: F
         body_max_bytes: int | None = None
         """The limit of this body, known when its first bytes arrive."""
 
+        def gotLength(self, length: int | None) -> None:  # noqa: N802  (Twisted's name)
+            try:
+                super().gotLength(length)
+            except OSError as error:
+                self.content = FailedContent(error)
+
         def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
             if self.body_max_bytes is None:
                 self.body_max_bytes = self.find_body_max_bytes()
             room = self.body_max_bytes + 1 - self.content.tell()
             if room > 0:
-                super().handleContentChunk(data[:room])
+                try:
+                    super().handleContentChunk(data[:room])
+                except OSError as error:
+                    self.fail_content(error)
 
         def process(self) -> Any:
             """Give the application the file with a large body. daphne would read all of it into memory."""
+            try:
+                self.content.flush()
+            except OSError as error:
+                self.fail_content(error)
             takes_files = self.body_max_bytes is not None and self.body_max_bytes > body_max_bytes
             if takes_files and self.content.seek(0, os.SEEK_END) > body_max_bytes:
                 self.content = ContentFile(self.content)
             return super().process()
+
+        def fail_content(self, error: OSError) -> None:
+            with suppress(OSError):
+                self.content.close()
+            self.content = FailedContent(error)
 
         def find_body_max_bytes(self) -> int:
             """Return the limit of the view at this path. Only a browser with a cookie or an app may send files."""
@@ -107,6 +128,20 @@ class ContentFile:
 
     def close(self) -> None:
         self._file.close()
+
+
+class FailedContent(io.BytesIO):
+    """The body of a request whose file could not be written. daphne reads one chunk that carries the error."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self._error = error
+
+    def write(self, data: Any) -> int:
+        return len(data)
+
+    def read(self, size: int | None = -1) -> bytes:
+        return BodyInFile.failed(self._error)
 
 
 def make_bounded_socket(protocol: Any) -> Any:

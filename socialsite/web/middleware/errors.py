@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite import errors as site
 from socialsite.analytics.metrics import REFUSALS
+from socialsite.disk import is_storage_failure
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.requests import SAFE_METHODS, AsyncView, ErrorPageHook, P, SiteRequest, is_api_path, wants_json
@@ -64,7 +65,7 @@ DEFAULT_MESSAGES: Mapping[int, tuple[str, LazyText]] = {
 API_MESSAGES: Mapping[int, LazyText] = {404: _("Record not found")}
 """Status -> the message in the API, where it differs from pages."""
 
-HANDLED_ERRORS: tuple[type[Exception], ...] = tuple(STATUS_BY_ERROR)
+HANDLED_ERRORS: tuple[type[Exception], ...] = (*STATUS_BY_ERROR, OSError)
 
 
 def get_error_status(error: Exception | None) -> int:
@@ -188,6 +189,7 @@ class ErrorsMiddleware(Middleware):
     """Responds to errors of views. The site's handler calls it on the event loop (handler.py)."""
 
     def process_exception(self, request: SiteRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, HANDLED_ERRORS):
-            return None
-        return respond_to_error(request, error)
+        if is_storage_failure(error):
+            log.error("storage_unavailable", reason=str(error), exc_info=error)
+            error = site.StorageUnavailable()
+        return respond_to_error(request, error) if isinstance(error, tuple(STATUS_BY_ERROR)) else None

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from django.core.exceptions import RequestAborted
 from django.http.response import HttpResponseBase
 
-from socialsite.errors import MalformedRequest, RequestTooLarge
+from socialsite.errors import MalformedRequest, RequestTooLarge, StorageUnavailable
 from socialsite.web.asgi_types import Receive, Scope
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.middleware.errors import respond_to_error
@@ -22,7 +22,7 @@ HEADER_COUNT_MAX = 100
 
 
 class InvalidBody(Exception):
-    """The body is larger than its limit (413) or does not match its Content-Length (400)."""
+    """The body is too large (413), does not match its Content-Length (400), or could not be stored (503)."""
 
     def __init__(self, status: HTTPStatus) -> None:
         self.status = status
@@ -62,6 +62,8 @@ async def read_body(receive: Receive, declared: int | None, max_bytes: int) -> b
         if message["type"] == "http.disconnect":
             raise RequestAborted
         chunks.append(message.get("body", b""))
+        if getattr(chunks[-1], "error", None) is not None:  # the server could not store the body
+            raise InvalidBody(HTTPStatus.SERVICE_UNAVAILABLE)
         size += len(chunks[-1])
         if size > max_bytes:
             raise InvalidBody(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -80,5 +82,7 @@ class RequestSizeMiddleware(Middleware):
         status = getattr(request, "refused_status", None)
         if status is None:
             return await self.get_response(request)
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            return respond_to_error(request, StorageUnavailable())
         error = MalformedRequest() if status == HTTPStatus.BAD_REQUEST else RequestTooLarge(status)
         return respond_to_error(request, error)
