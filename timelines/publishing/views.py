@@ -32,7 +32,7 @@ from timelines.publishing.edits import EditService
 from timelines.publishing.forms import EditForm, PostForm, edit_fields, picture_fields, redraft_fields, shown_poll
 from timelines.publishing.polls import PollForm
 from timelines.publishing.service import PublishingService
-from timelines.publishing.version_diff import version_rows
+from timelines.publishing.version_diff import VERSIONS_PER_PAGE, read_version_rows
 from timelines.reading.service import ReadingService
 
 READY_TIMEOUT_S = 4.0
@@ -148,13 +148,17 @@ async def edit(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
 
 
 async def show_history(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
-    """Show all versions of a post, newest first. Whoever may see the post may see its versions."""
+    """Show the versions of a post, newest first, in pages. JSON has all. Who may see the post may see its versions."""
     services = request.services
     entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
     url = post_url(entry.post.id, entry.author)
     if (entry.author.handle, entry.post.id) != (handle, post_id):
         return HttpResponsePermanentRedirect(f"{url}history/")
     versions = await services[EditService].versions(post_id)
+    number = request.GET.get("page", "")
+    page = int(number) if number.isascii() and number.isdigit() and len(number) < 3 else 0
+    rows = [] if wants_json(request) else await read_version_rows(versions, entry.author, page)
+    is_last = (page + 1) * VERSIONS_PER_PAGE >= len(versions)
     return respond(
         request,
         "timelines/history.html",
@@ -162,7 +166,9 @@ async def show_history(request: SiteRequest, handle: str, post_id: PostId) -> Ht
             "author": entry.author,
             "url": url,
             "page_title": _("Versions of a post by %(name)s") % {"name": entry.author.display_name or handle},
-            "versions": version_rows(versions, entry.author),
+            "versions": rows,
+            "is_edited": len(versions) > 1,
+            "next_url": "" if is_last else f"{url}history/?page={page + 1}",
         },
         data=lambda: {"versions": [version_json(version, entry.author) for version in versions]},
     )

@@ -14,6 +14,7 @@ from timelines.errors import FilterInvalid
 from timelines.filters.service import normalize_phrase
 from timelines.importing.rows import LineRefused, RowRules
 from timelines.lists.account_list import normalize_title
+from timelines.publishing.version_diff import MAX_STEPS, STEPS_PER_SEARCH, compare_words
 from timelines.search.query import QueryInvalid, parse_query
 from timelines.text.linkify import find_hashtags, linkify
 from timelines.text.post_text import check_post_text
@@ -38,6 +39,11 @@ def refused(check: Callable[[str], object]) -> Callable[[str], object]:
     return run
 
 
+def _replace_words(text: str, step: int) -> str:
+    """Return the text with another word for each word of a number that `step` divides."""
+    return " ".join(f"other{n}" if n % step == 0 else word for n, word in enumerate(text.split(" ")))
+
+
 CHECKS: dict[str, Callable[[str], object]] = {
     "name": refused(clean_name),
     "bio": refused(clean_bio),
@@ -57,6 +63,10 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "index": index_terms,
     "hashtags": find_hashtags,
     "linkify": linkify,
+    "versions, every second word": lambda text: compare_words(text, _replace_words(text, 2)),
+    "versions, every third word": lambda text: compare_words(_replace_words(text, 3), text),
+    "versions, reversed": lambda text: compare_words(text, text[::-1]),
+    "versions, halves": lambda text: compare_words(text, text[len(text) // 2 :] + text[: len(text) // 2]),
     "filter": lambda text: find_filter([KeywordFilter(1, "a " * 49 + "b"), KeywordFilter(2, "b", "warn")], text, 0),
 }
 TEXTS: dict[str, Callable[[int], str]] = {
@@ -70,6 +80,9 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "tag characters": lambda n: "\U0001f3f4" + "\U000e0067" * n,
     "one word": lambda n: "a" * n,
     "words": lambda n: "a " * (n // 2),
+    "unique words": lambda n: " ".join(f"w{number}" for number in range(n // 6)),
+    "unique Chinese words": lambda n: " ".join(chr(0x4E00 + number) for number in range(n // 2)),
+    "words of two kinds": lambda n: "a b c a b " * (n // 10),
     "hashtags": lambda n: "#a " * (n // 3),
     "quotes": lambda n: '"' * n,
     "character references": lambda n: "&#" + "9" * n,
@@ -93,6 +106,15 @@ def test_four_times_the_input_takes_about_four_times_as_long(check: str, text: s
     times = [(milliseconds(CHECKS[check], small), milliseconds(CHECKS[check], large)) for _ in range(3)]
     small_ms, large_ms = (min(column) for column in zip(*times, strict=True))
     assert large_ms <= 6 * max(small_ms, SMALL_MS), (small_ms, large_ms)
+
+
+def test_versions_of_many_changed_words_have_a_bounded_number_of_parts() -> None:
+    text = TEXTS["unique words"](4 * LENGTH)
+    for step in (2, 3, 5):
+        parts = compare_words(text, _replace_words(text, step))
+        assert 0 < len(parts) <= 3 * MAX_STEPS // STEPS_PER_SEARCH
+        assert "".join(new for _is_equal, _old, new in parts) == _replace_words(text, step)
+        assert "".join(old for _is_equal, old, _new in parts) == text
 
 
 def test_every_character_that_can_be_reordered_ends_a_run_early() -> None:

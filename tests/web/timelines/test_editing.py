@@ -107,6 +107,22 @@ async def test_the_history_shows_all_versions_and_marks_the_changed_words(alice,
     assert versions[0]["created_at"] == post["created_at"]
 
 
+async def test_the_history_of_many_versions_has_pages(alice, open_browser):
+    post = await alice.publish("text 0")
+    for number in range(1, 12):
+        await edited(alice, post, text=f"text {number}")
+    visitor, url = await open_browser(), f"{post['url']}history/"
+    newest, oldest = (await visitor.get(url)).text, (await visitor.get(f"{url}?page=1")).text
+    assert re.findall(r"Version (\d+)", newest) == [str(number) for number in range(12, 2, -1)]
+    assert re.findall(r"Version (\d+)", oldest) == ["2", "1"]
+    assert f'href="{url}?page=1"' in newest
+    assert f'href="{url}?page' not in oldest
+    assert '<del><span class="sr">Removed: </span> 0</del>' in oldest
+    for number in ("-1", "x", "99", "9" * 400, "²"):
+        assert (await visitor.get(f"{url}?page={number}")).status_code == 200
+    assert len((await visitor.get_json(url)).json()["versions"]) == 12
+
+
 async def test_who_may_not_see_the_post_does_not_see_its_history(alice, open_browser):
     post = await alice.publish("secret", audience="followers")
     await edited(alice, post, text="still secret")
