@@ -178,7 +178,7 @@ _CACHE_URL = REDIS_COMPONENT_URLS.get("cache", "")
 CACHES = settings_parsers.build_cache_settings(_CACHE_URL or REDIS_URL, is_explicit=bool(_CACHE_URL))
 DEFAULT_CHARSET = "utf-8"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 50
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 500  # 50 phrases of a filter have 4 fields each; there are 183 languages
 DATA_UPLOAD_MAX_NUMBER_FILES = 4
 
 # Accounts and sessions

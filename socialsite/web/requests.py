@@ -8,7 +8,6 @@ JSON is decoded directly into a flat dict, so nested values are refused early.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, wraps
 from http import HTTPStatus
-from itertools import chain
 from typing import Any, Concatenate, ParamSpec, Protocol
 from urllib.parse import parse_qsl
 
@@ -25,6 +24,7 @@ from socialsite.limits import ActionLimits, Caller, find_newcomer_end_ms
 from socialsite.recipes.rate_limit import Decision
 from socialsite.site.service import SiteService
 from socialsite.web.page_cache import Placeholder
+from socialsite.web.request_budget import CountedParts, FieldBudget
 from socialsite.web.services import SiteServices
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -155,6 +155,11 @@ class SiteRequest(ASGIRequest):
         """The address of the site, without a path."""
         return f"{self.scheme}://{self.get_host()}"
 
+    def parse_file_upload(self, META: Any, post_data: Any) -> Any:  # noqa: N803 - Django's name
+        """Parse a multipart body as Django does, with a maximum of parts."""
+        boundary = (self.content_params or {}).get("boundary", "")
+        return super().parse_file_upload(META, CountedParts(post_data, boundary))  # type: ignore[arg-type]
+
     def get_host(self) -> str:
         """Return the host as Django does. Raises DisallowedHost."""
         if self._host is None:
@@ -235,22 +240,22 @@ def _parse_json(body: bytes) -> Iterable[tuple[str, str]]:
         fields = _json_object_decoder.decode(body)
     except ValueError as error:  # errors of msgspec, and UnicodeDecodeError
         raise MalformedRequest from error
-    values = [
-        (name, each) for name, value in fields.items() for each in (value if isinstance(value, list) else [value])
-    ]
-    if any(isinstance(value, int) and abs(value) > JSON_INTEGER_MAX for _, value in values):
-        raise MalformedRequest
-    return [(name, str(value)) for name, value in values if value is not None]
+    for name, value in fields.items():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, int) and abs(each) > JSON_INTEGER_MAX:
+                raise MalformedRequest
+            if each is not None:
+                yield name, str(each)
 
 
-def parse_urlencoded(body: bytes, max_fields: int | None = None) -> Iterable[tuple[str, str]]:
+def parse_urlencoded(body: bytes) -> Iterable[tuple[str, str]]:
     """Return the fields of form data or a query string. Raises MalformedRequest."""
     try:
         return parse_qsl(
             body.decode(),
             keep_blank_values=True,
             errors="strict",
-            max_num_fields=max_fields or settings.DATA_UPLOAD_MAX_NUMBER_FIELDS,
+            max_num_fields=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS,
         )
     except ValueError as error:  # also UnicodeDecodeError
         raise MalformedRequest from error
@@ -268,16 +273,23 @@ def parse_multipart(request: SiteRequest) -> Iterable[tuple[str, str]]:
 
 
 def reject_invalid_text(fields: Iterable[tuple[str, str]]) -> FormFields:
-    """Return the fields. Raises MalformedRequest for NUL or half a surrogate pair."""
-    texts = list(fields)
-    all_text = "".join(chain.from_iterable(texts))
+    """Return the fields. Raises MalformedRequest for NUL, half a surrogate pair, and fields beyond the budget."""
+    form, budget = FormFields(()), FieldBudget()
+    for name, value in fields:
+        budget.count(name)
+        for text in (name, value):
+            if "\x00" in text or not (text.isascii() or _is_unicode(text)):
+                raise MalformedRequest
+        form.add(name, value)
+    return form
+
+
+def _is_unicode(text: str) -> bool:
     try:
-        all_text.encode()
-    except UnicodeEncodeError as error:
-        raise MalformedRequest from error
-    if "\x00" in all_text:
-        raise MalformedRequest
-    return FormFields(texts)
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_own_url(request: SiteRequest, url: str) -> bool:

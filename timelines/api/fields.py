@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import parse_id
 from socialsite.web.display import activate_language
+from socialsite.web.request_budget import FieldBudget
 from socialsite.web.requests import (
     JSON_INTEGER_MAX,
     JSON_TYPE,
@@ -28,8 +29,6 @@ from socialsite.web.uploads import set_form
 JSON_DEPTH_MAX = 4
 MAX_OFFSET = 60
 """The maximum number of skipped results. Beyond it there are no results: clients page posts by `max_id`."""
-FIELDS_MAX = 200
-"""The maximum number of fields of a query string. Clients ask for many ids at once."""
 FALSE_TEXTS = frozenset({"0", "f", "false", "off", "no"})
 """All other texts are true, as in Rails. An empty text is an absent field."""
 _ITEM_PATTERN = re.compile(r"\[([0-9]*)\]\[([^\[\]]+)\](\[\])?")
@@ -42,7 +41,7 @@ def api_fields(request: SiteRequest) -> FormFields:
     """
     fields = getattr(request, "_api_fields", None)
     if fields is None:
-        query = parse_urlencoded(request.META.get("QUERY_STRING", "").encode(), FIELDS_MAX)
+        query = parse_urlencoded(request.META.get("QUERY_STRING", "").encode())
         fields = request._api_fields = reject_invalid_text([*query, *_parse_body(request)])  # type: ignore[attr-defined]
         activate_language(fields.get("lang", ""))
     return fields
@@ -132,19 +131,21 @@ def _flatten_json(body: bytes) -> Iterable[tuple[str, str]]:
         raise MalformedRequest from error
     if not isinstance(value, dict):
         raise MalformedRequest
-    return [pair for name, each in value.items() for pair in _flatten(name, each, JSON_DEPTH_MAX)]
+    budget = FieldBudget()
+    return (pair for name, each in value.items() for pair in _flatten(name, each, JSON_DEPTH_MAX, budget))
 
 
-def _flatten(name: str, value: object, depth: int) -> Iterator[tuple[str, str]]:
+def _flatten(name: str, value: object, depth: int, budget: FieldBudget) -> Iterator[tuple[str, str]]:
     """Yield the fields of a value. A null is an absent field. Raises MalformedRequest."""
     if depth == 0:
         raise MalformedRequest
+    budget.count(name)
     if isinstance(value, dict):
         for key, each in value.items():
-            yield from _flatten(f"{name}[{key}]", each, depth - 1)
+            yield from _flatten(f"{name}[{key}]", each, depth - 1, budget)
     elif isinstance(value, list):
         for number, each in enumerate(value):
-            yield from _flatten(f"{name}[{number}]" if isinstance(each, dict) else f"{name}[]", each, depth - 1)
+            yield from _flatten(f"{name}[{number}]" if isinstance(each, dict) else f"{name}[]", each, depth - 1, budget)
     elif isinstance(value, bool):
         yield name, "true" if value else "false"
     elif isinstance(value, int) and abs(value) > JSON_INTEGER_MAX:

@@ -14,6 +14,7 @@ from socialsite.errors import MalformedRequest, RequestTooLarge, StorageUnavaila
 from socialsite.web.asgi_types import Receive, Scope
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.middleware.errors import respond_to_error
+from socialsite.web.request_budget import find_oversized_headers
 from socialsite.web.requests import SiteRequest
 
 HEAD_MAX_BYTES = 12 * 1024
@@ -34,7 +35,10 @@ def check_head(scope: Scope, body_max_bytes: int) -> HTTPStatus | None:
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     size = len(scope["path"]) + len(scope.get("query_string", b""))
     size += sum(len(name) + len(value) + 4 for name, value in headers)
-    if size > HEAD_MAX_BYTES or len(headers) > HEADER_COUNT_MAX:
+    oversized = find_oversized_headers(headers)
+    if oversized:  # the page with the error would parse them too
+        scope["headers"] = [each for each in headers if each[0] not in oversized]
+    if oversized or size > HEAD_MAX_BYTES or len(headers) > HEADER_COUNT_MAX:
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
     lengths = {value.strip() for name, value in headers if name == b"content-length"}
     if len(lengths) > 1 or not all(length.isdigit() for length in lengths):

@@ -1,0 +1,64 @@
+"""What a request may contain beside its size, whatever its format. It is refused before anything is joined or flattened.
+
+64 kB of JSON can name 30,000 values, and each value repeats the name of its list. Fields, names and the headers that
+Django parses in quadratic time therefore have a maximum of their own.
+"""
+
+from typing import IO, Any
+
+from django.conf import settings
+from django.http.multipartparser import MultiPartParserError
+
+from socialsite.errors import MalformedRequest
+
+NAME_MAX_LENGTH = 256
+"""Characters of the name of a field, with the names of the objects that contain it."""
+HEADER_MAX_BYTES = {b"accept": 1024, b"content-type": 300}
+"""Bytes of the headers whose parameters Django parses in quadratic time. Lines of the same name are added up."""
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class FieldBudget:
+    """Counts the fields, lists, objects and nulls of one body. Multiplied with the longest name, they stay small."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = 2 * settings.DATA_UPLOAD_MAX_NUMBER_FIELDS  # of the query and of the body, or of nested values
+
+    def count(self, name: str) -> None:
+        """Count a value with this name. Raises MalformedRequest."""
+        self._left -= 1
+        if self._left < 0 or len(name) > NAME_MAX_LENGTH:
+            raise MalformedRequest
+
+
+class CountedParts:
+    """The file of a multipart body, which is refused if it has too many parts. Django counts only parts with a name."""
+
+    def __init__(self, body: IO[bytes], boundary: str) -> None:
+        self._body, self._mark, self._end = body, b"--" + boundary.encode("utf-8", "replace"), b""
+        self._left = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS + settings.DATA_UPLOAD_MAX_NUMBER_FILES + 1
+
+    def read(self, *size: int) -> bytes:
+        """Return bytes as a file does. Raises MultiPartParserError."""
+        chunk = self._body.read(*size)
+        read = self._end + chunk  # a boundary may lie in two chunks
+        self._left -= read.count(self._mark)
+        self._end = read[1 - len(self._mark) :]
+        if self._left < 0:
+            raise MultiPartParserError("too many parts")
+        return chunk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._body, name)
+
+
+def find_oversized_headers(headers: Headers) -> set[bytes]:
+    """Return the names of the headers that are too long to be parsed."""
+    sizes = dict.fromkeys(HEADER_MAX_BYTES, 0)
+    for name, value in headers:
+        if name in sizes:
+            sizes[name] += len(value) + 1
+    return {name for name, size in sizes.items() if size > HEADER_MAX_BYTES[name] + 1}

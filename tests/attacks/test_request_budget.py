@@ -1,0 +1,85 @@
+"""The shape of a request does not multiply its cost: names, lists, nesting, parts and headers, in time and memory."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.plain_http import PLAIN_HTTP
+from tests.support.sockets import DaphneProcess
+
+JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
+MULTIPART_TYPE = "multipart/form-data; boundary=x"
+PATHS = ("/oauth/token", "/api/v1/apps", "/oauth/revoke", "/accounts/login/", "/clicks/", "/media/")
+PEAK_MAX_KB, CPU_MAX_S = 30_000, 0.4
+"""For six requests: fifteen times less than the worst shape took in one request before there was a budget."""
+
+SHAPES: dict[str, tuple[str, str]] = {
+    "a long name of a long list": (JSON_TYPE, json.dumps({"a" * 30_000: [0] * 14_000}, separators=(",", ":"))),
+    "an emoji in the name": (JSON_TYPE, '{"\U0001f600%s":[%s]}' % ("a" * 22_000, ",".join("0" * 11_000))),
+    "long names in objects": (JSON_TYPE, '{"%s":{"%s":[%s]}}' % ("a" * 15_000, "b" * 15_000, ",".join("0" * 15_000))),
+    "objects in a list": (JSON_TYPE, '{"%s":[%s]}' % ("a" * 30_000, ",".join(["{}"] * 10_000))),
+    "nulls in a list": (JSON_TYPE, '{"%s":[%s]}' % ("a" * 30_000, ",".join(["null"] * 6_000))),
+    "deep lists": (JSON_TYPE, '{"a":' + "[" * 30_000 + "]" * 30_000 + "}"),
+    "deep objects": (JSON_TYPE, '{"a":' * 10_000 + "0" + "}" * 10_000),
+    "unique names": (JSON_TYPE, json.dumps({f"n{number}": number for number in range(4_000)})),
+    "fields of a form": (FORM_TYPE, "a&" * 30_000),
+    "escapes in a form": (FORM_TYPE, "%c3%a4=" + "%f0%9f%98%80" * 5_000),
+    "parts without a name": (MULTIPART_TYPE, "--x\r\n\r\n\r\n" * 6_000 + "--x--"),
+    "parts with many parameters": (
+        MULTIPART_TYPE, '--x\r\nContent-Disposition: form-data' + ";a=b" * 15_000 + '\r\n\r\n\r\n--x--'
+    ),
+    "headers of a part": (MULTIPART_TYPE, "--x\r\n" + "a:b\r\n" * 12_000 + "\r\n\r\n--x--"),
+}  # fmt: skip
+HEADERS = {
+    "Accept": "application/json" + ";a=b" * 2_500,
+    "Content-Type": "text/html" + ";a=b" * 2_500,
+    "Accept-Language": "de," * 3_500,
+    "Cookie": "a;" * 5_000,
+    "Authorization": "Bearer " + "a-" * 5_000,
+    "If-None-Match": '"a",' * 2_500,
+    "Range": "bytes=" + "0-1," * 2_500,
+    "X-Forwarded-For": "1.1.1.1," * 1_200,
+    "Forwarded": "for=1;" * 1_600,
+    "Accept-Encoding": "gzip;q=0," * 1_200,
+}
+
+
+def peak_kb(daphne: DaphneProcess) -> int:
+    text = Path(f"/proc/{daphne.pid}/status").read_text()
+    return int(text.partition("VmHWM:")[2].split()[0])
+
+
+def forget_peak(daphne: DaphneProcess) -> int:
+    """Set the peak of the process to its present memory, and return it (proc(5), clear_refs)."""
+    Path(f"/proc/{daphne.pid}/clear_refs").write_text("5")
+    return peak_kb(daphne)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_no_shape_of_a_body_multiplies_its_cost(daphne: DaphneProcess, shape: str) -> None:
+    content_type, text = SHAPES[shape]
+    async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as client:
+        await client.post("/oauth/token", data={"grant_type": "x"})
+        before, began = forget_peak(daphne), daphne.cpu_s()
+        for path in PATHS:
+            answer = await client.post(path, content=text.encode(), headers={"Content-Type": content_type}, timeout=60)
+            assert answer.status_code < 500, (path, answer.status_code)
+    assert (peak_kb(daphne) - before < PEAK_MAX_KB, daphne.cpu_s() - began < CPU_MAX_S) == (True, True)
+
+
+@pytest.mark.parametrize("name", HEADERS)
+async def test_no_header_takes_longer_than_a_page(daphne: DaphneProcess, name: str) -> None:
+    """Twenty requests for a page that reads no store, with one header of 10 kB."""
+    async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as client:
+        began = daphne.cpu_s()
+        statuses = {(await client.get("/livez", headers={name: HEADERS[name]})).status_code for _ in range(20)}
+    assert statuses == ({431} if name in ("Accept", "Content-Type") else {200})
+    assert daphne.cpu_s() - began < 0.15
+
+
+@pytest.mark.parametrize("name", ["Accept", "Content-Type"])
+async def test_lines_of_a_header_are_added_up(daphne: DaphneProcess, name: str) -> None:
+    async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as client:
+        assert (await client.get("/livez", headers=[(name, "a/b" + ";a=b" * 50)] * 6)).status_code == 431
