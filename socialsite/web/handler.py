@@ -27,8 +27,7 @@ from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, URLResolver, get_resolver, set_script_prefix
 
 from socialsite.web.asgi_types import Message, Receive, Scope, Send
-from socialsite.web.daphne.flow_control import abort_stalled_reader
-from socialsite.web.event_stream import EventStreamResponse
+from socialsite.web.daphne.flow_control import waiting_for_reader
 from socialsite.web.middleware.errors import HANDLED_ERRORS
 from socialsite.web.middleware.request_size import InvalidBody, check_head, parse_content_length, read_body
 from socialsite.web.requests import SiteRequest
@@ -42,6 +41,9 @@ DISCONNECT_WATCH_DELAY_S = 0.2
 
 CACHED_PATHS, CACHED_PATH_MAX_LENGTH = 1_024, 100
 """The number of paths whose views are cached, and their length: Django tries the patterns of all URLs in turn."""
+
+PIECE_BYTES = 64 * 1024
+"""Bytes of a page that are sent at once."""
 
 MiddlewareChain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -107,7 +109,7 @@ class AsyncHandler(ASGIHandler):
         watch, response = DisconnectWatcher(receive, request.pending_body), None
         try:
             response = await self.run_get_response(request)
-            await self.send_response(response, send)
+            await self.send_response(response, send, getattr(request, "client_address", ""))
         except asyncio.CancelledError:
             if not (watch.is_disconnected or (request.pending_body and request.pending_body.is_disconnected)):
                 raise
@@ -119,11 +121,11 @@ class AsyncHandler(ASGIHandler):
         else:
             response.close()
 
-    async def send_response(self, response: HttpResponseBase, send: Send) -> None:
-        """Send a page as one message. Django would send pieces of 64 kB."""
+    async def send_response(self, response: HttpResponseBase, send: Send, address: str = "") -> None:
+        """Send a page as one message, or in large pieces, each when the reader has read the piece before."""
         if response.streaming:
-            is_endless = isinstance(response, EventStreamResponse)
-            await super().send_response(response, abort_stalled_reader(send) if is_endless else send)
+            async with waiting_for_reader(send, address) as send_and_wait:
+                await super().send_response(response, send_and_wait)
             return
         stored = response.headers._store.values()  # `items()` would look up each header twice
         headers = [(encode_header_name(name), value.encode("latin1")) for name, value in stored]
@@ -131,7 +133,15 @@ class AsyncHandler(ASGIHandler):
             headers.append((b"Set-Cookie", cookie.output(header="").encode("ascii").strip()))
         start = {"type": "http.response.start", "status": response.status_code, "headers": headers}
         await send(start)
-        await send({"type": "http.response.body", "body": response.content})  # type: ignore[attr-defined]
+        content: bytes = response.content  # type: ignore[attr-defined]
+        if len(content) <= PIECE_BYTES:
+            await send({"type": "http.response.body", "body": content})
+            return
+        async with waiting_for_reader(send, address) as send_and_wait:
+            for sent in range(0, len(content), PIECE_BYTES):
+                end = sent + PIECE_BYTES
+                piece = {"type": "http.response.body", "body": content[sent:end], "more_body": end < len(content)}
+                await send_and_wait(piece)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """Return the response as Django does, but without Django's log call in a thread. The site logs it itself."""

@@ -1,4 +1,4 @@
-"""What a request may contain beside its size, whatever its format. It is refused before anything is joined or flattened.
+"""What a request may contain beside its size, whatever its format. It is refused before anything is flattened.
 
 64 kB of JSON can name 30,000 values, and each value repeats the name of its list. Fields, names and the headers that
 Django parses in quadratic time therefore have a maximum of their own.

@@ -7,13 +7,15 @@ writer writes them directly to the transport and not through autobahn.
 
 import asyncio
 import functools
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from socket import SO_SNDBUF, SOL_SOCKET, socket
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from socialsite.web.asgi_types import Message, Send
 from socialsite.web.socket_writer import (
     CLOSE_CODE_TOO_SLOW,
-    QUEUE_MAX_BYTES,
     STALL_TIMEOUT_S,
     AsgiSocketWriter,
     FlowGate,
@@ -27,6 +29,10 @@ TRANSPORT_BUFFER_BYTES = 16 * 1024
 KERNEL_BUFFER_BYTES = 64 * 1024
 """Bytes that the kernel buffers (Linux doubles this number). By default it buffers up to 4 MB for a stalled reader."""
 ABORT_DELAY_S = 1.0
+RESPONSE_STALL_TIMEOUT_S = 30.0
+"""Time for which a response waits until 64 kB are read: a reader of 3 kB/s is not cut off."""
+WAITING_PER_ADDRESS, WAITING_PER_PROCESS = 64, 1_024
+"""Responses that may wait for their readers at the same time. Each has about 128 kB in memory."""
 
 WEBSOCKET_STATE_OPEN: Final = 3
 """autobahn's WebSocketProtocol.STATE_OPEN."""
@@ -174,24 +180,81 @@ def find_daphne_protocol(send: Send) -> Any | None:
     return protocol if hasattr(getattr(protocol, "transport", None), "abortConnection") else None
 
 
-def abort_stalled_reader(send: Send) -> Send:
-    """Return a `send` for an endless HTTP response. It ends the connection if the reader leaves too many bytes unread.
+class ResponseReader:
+    """The reader of an HTTP response: `wait` returns if the transport has written what it buffered.
 
-    daphne would buffer them without limit. A `send` of another server is returned unchanged.
+    It is the producer of daphne's request, which Twisted pauses while more than 64 kB are buffered.
     """
-    request = send.args[0] if isinstance(send, functools.partial) and send.args else None
-    transport: Any = getattr(getattr(request, "channel", None), "transport", None)
-    while transport is not None and not hasattr(transport, "dataBuffer"):
-        transport = getattr(transport, "transport", None)  # TLS wraps the connection
-    if transport is None:
-        return send
 
-    async def send_or_abort(message: Message) -> None:
+    waiting: ClassVar[Counter[str]] = Counter()
+    """The number of responses that wait for their reader, by the address of the peer or client."""
+
+    def __init__(self, request: Any, address: str) -> None:
+        self._request, self._address = request, address
+        self._flow_gate = FlowGate()
+        if request.channel is not None and request.producer is None:
+            request.registerProducer(self, True)
+
+    async def wait(self) -> None:
+        """Wait for the reader. Abort the connection of a stalled one, and of one that is one too many."""
+        await asyncio.sleep(0)  # Twisted writes to the socket in the next turn
+        if self._flow_gate.is_open:
+            return
+        if self.waiting[self._address] >= WAITING_PER_ADDRESS or self.waiting.total() >= WAITING_PER_PROCESS:
+            self._abort()
+            return
+        self.waiting[self._address] += 1
+        try:
+            async with asyncio.timeout(RESPONSE_STALL_TIMEOUT_S):
+                await self._flow_gate.wait_until_open()
+        except TimeoutError:
+            self._abort()
+        finally:
+            self.waiting[self._address] -= 1
+            if not self.waiting[self._address]:
+                del self.waiting[self._address]
+
+    def close(self) -> None:
+        if self._request.producer is self and self._request.channel is not None:
+            self._request.unregisterProducer()
+
+    def _abort(self) -> None:
+        if self._request.channel is not None:
+            self._request.channel.transport.abortConnection()
+        self._flow_gate.open()
+
+    # IPushProducer
+
+    def pauseProducing(self) -> None:  # noqa: N802
+        self._flow_gate.close()
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        self._flow_gate.open()
+
+    def stopProducing(self) -> None:  # noqa: N802
+        self._flow_gate.open()
+
+
+@asynccontextmanager
+async def waiting_for_reader(send: Send, address: str) -> AsyncIterator[Send]:
+    """Give a `send` that waits while the reader leaves many bytes unread. Servers other than daphne wait already."""
+    request: Any = send.args[0] if isinstance(send, functools.partial) and send.args else None
+    if not hasattr(request, "registerProducer"):
+        yield send
+        return
+    reader = ResponseReader(request, address)
+
+    async def send_and_wait(message: Message) -> None:
+        if not message.get("more_body", True):
+            reader.close()  # the last message finishes the request
         await send(message)
-        if len(transport.dataBuffer) + sum(map(len, transport._tempDataBuffer)) > QUEUE_MAX_BYTES:
-            transport.abortConnection()
+        if message.get("more_body", False):
+            await reader.wait()
 
-    return send_or_abort
+    try:
+        yield send_and_wait
+    finally:
+        reader.close()
 
 
 def open_socket_writer(send: Send) -> SocketWriter:

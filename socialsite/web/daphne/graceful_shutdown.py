@@ -16,6 +16,8 @@ from typing import Any
 
 import structlog
 
+from socialsite.web.daphne.flow_control import ResponseReader
+
 DRAIN_TIMEOUT_S = 25.0
 """Time limit for running requests. Each takes at most 6 s (handler.REQUEST_DEADLINE_S), or longer for slow readers."""
 IDLE_CONNECTION_LINGER_S = 1.0
@@ -44,7 +46,7 @@ def install_graceful_shutdown(on_start: LifecycleHook, on_stop: LifecycleHook) -
 def make_draining_request(request: Any) -> Any:
     """Return daphne's request class, changed to close its connection after the response during a shutdown.
 
-    A stream of events has no time limit (`--http-timeout`).
+    A stream of events and a response that waits for its reader have no time limit (`--http-timeout`).
     """
 
     class LastRequest(request):  # type: ignore[misc]
@@ -56,7 +58,7 @@ def make_draining_request(request: Any) -> Any:
             super().handle_reply(message)
 
         def check_timeouts(self) -> None:
-            if not is_event_stream(self):
+            if not is_event_stream(self) and not isinstance(self.producer, ResponseReader):
                 super().check_timeouts()
 
     return LastRequest

@@ -43,18 +43,15 @@ async def test_the_largest_requests_of_apps_are_accepted(open_api: OpenApi, form
     await send(f"/api/v1/lists/{listed}/accounts", {"account_ids[]": [me] + [str(number) for number in range(1, 80)]})
 
 
-async def post(
-    app: ApiClient, format: str, path: str, fields: dict[str, object], method: str = "POST"
-) -> dict[str, Any]:
+async def post(app: ApiClient, format: str, path: str, fields: dict[str, Any], method: str = "POST") -> Any:
+    lists = {name: [value] if isinstance(value, str) else value for name, value in fields.items()}
     if format == "json":
-        fields = {name.removesuffix("[]"): value for name, value in fields.items()}
-    if format == "multipart":
-        pairs = [
-            (name, each) for name, value in fields.items() for each in (value if isinstance(value, list) else [value])
-        ]
-        answer = await app.http.request(method, path, files=[(name, (None, str(each))) for name, each in pairs])
+        answer = await app.http.request(method, path, json={name.removesuffix("[]"): fields[name] for name in fields})
+    elif format == "multipart":
+        files = [(name, (None, each)) for name, values in lists.items() for each in values]
+        answer = await app.http.request(method, path, files=files)
     else:
-        answer = await app.http.request(method, path, **{format: fields})
+        answer = await app.http.request(method, path, data=lists)
     assert answer.status_code in (200, 404), (path, answer.status_code, answer.text)
     assert answer.status_code == 200 or "accounts" in path, path  # most of the 80 are no accounts
     return answer.json()
