@@ -180,7 +180,7 @@ def _parse(request: SiteRequest, spool: IO[bytes], size: int) -> None:
     """Parse the body with Django."""
     request.META["CONTENT_LENGTH"] = str(size)
     del request._files  # type: ignore[attr-defined]  # Django refuses to parse while it is set
-    set_form(request, *request.parse_file_upload(request.META, spool))  # type: ignore[arg-type]  # any file
+    set_form(request, *request.parse_file_upload(request.META, spool))
 
 
 def get_files(request: SiteRequest, name: str) -> "list[File[bytes]]":
