@@ -1,14 +1,42 @@
 """The languages of posts: ISO 639-1 codes with the name of each language in the language itself (Unicode CLDR 47)."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
+
+import langcodes
+from langcodes.tag_parser import LanguageTagError
 
 _LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
 LANGUAGE_NAMES: Final = dict(line.split(" ", 1) for line in _LINES)
 """The names by their codes, in the order in which pages list them."""
 
 
+TAG_LENGTH_CAP = 60
+_CODES_BY_SUBTAG: Final = {"fil": "tl"}
+"""Codes of this site for languages that the IANA registry prefers to call otherwise."""
+
+
+@lru_cache(maxsize=1_000)
+def _parse_tag(tag: str) -> str | None:
+    code = tag.partition("-")[0]
+    if code in LANGUAGE_NAMES:
+        return code
+    for is_macro in (False, True):
+        try:
+            code = langcodes.standardize_tag(tag, macro=is_macro).partition("-")[0]
+        except LanguageTagError:
+            return None
+        code = _CODES_BY_SUBTAG.get(code, code)
+        if code in LANGUAGE_NAMES:
+            return code
+    return None
+
+
 def parse_language(tag: str) -> str | None:
-    """Return the code of a language tag such as "pt" or "pt-BR" (RFC 5646), or None if the language is unknown."""
-    code = tag.replace("_", "-").partition("-")[0].lower()
-    return code if code in LANGUAGE_NAMES else None
+    """Return the code of a language tag such as "pt" or "pt-BR" (RFC 5646), or None if the language is unknown.
+
+    Withdrawn codes, codes of three letters and members of a macrolanguage are read as the IANA registry says: "iw" is
+    "he", "deu" is "de", "cmn" is "zh". Android still sends codes that were withdrawn in 1989.
+    """
+    return _parse_tag(tag.strip().replace("_", "-").lower()) if len(tag) <= TAG_LENGTH_CAP else None

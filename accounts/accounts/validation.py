@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import regex
 from django.utils.translation import gettext_lazy as _
+from msgspec import structs
 
 from accounts.domain import Preferences
 from accounts.errors import FieldErrors
@@ -26,7 +27,7 @@ from socialsite.characters import (
     split_clusters,
 )
 from socialsite.errors import LazyText
-from socialsite.languages import LANGUAGE_NAMES
+from socialsite.languages import LANGUAGE_NAMES, parse_language
 
 HANDLE_MAX_LENGTH = 20
 RAW_HANDLE_MAX_LENGTH = 100
@@ -112,8 +113,11 @@ def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
 
 
 def validate_languages(preferences: Preferences) -> Preferences:
-    """Return the preferences. Raises FieldErrors for an unknown language."""
+    """Return the preferences with the codes of their languages. Raises FieldErrors for an unknown language."""
     unknown = _("This is not one of the choices.")
+    language = preferences.language and (parse_language(preferences.language) or preferences.language)
+    languages = tuple(dict.fromkeys(parse_language(each) or each for each in preferences.languages))
+    preferences = structs.replace(preferences, language=language, languages=languages)
     if preferences.language is not None and preferences.language not in LANGUAGE_NAMES:
         raise FieldErrors({"language": unknown})
     if not LANGUAGE_NAMES.keys() >= set(preferences.languages):

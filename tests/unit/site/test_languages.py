@@ -1,0 +1,22 @@
+"""Language tags as programs send them (RFC 5646 and its registry)."""
+
+import pytest
+
+from socialsite.languages import parse_language
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"),
+    [
+        ("iw", "he"), ("in", "id"), ("ji", "yi"), ("mo", "ro"), ("sh", "sr"), ("jw", "jv"),
+        ("iw_IL", "he"), ("IN-id", "id"), ("in-Latn-ID", "id"),
+        ("cmn", "zh"), ("cmn-Hans-CN", "zh"), ("zh-Hans-CN", "zh"), ("zh_TW", "zh"),
+        ("arb", "ar"), ("deu", "de"), ("ger", "de"),
+        ("no", "no"), ("nb", "nb"), ("nn-NO", "nn"), ("no-bok", "no"),
+        ("tl", "tl"), ("fil-PH", "tl"), ("tw", "tw"), ("pt-BR", "pt"),
+        ("i-lux", "lb"), (" de ", "de"), ("", None), ("xx", None), ("und", None),
+        ("-", None), ("de" * 60, None), ("\u0661", None),
+    ],
+)  # fmt: skip
+def test_a_language_tag_is_read_by_the_registry(tag: str, code: str | None) -> None:
+    assert parse_language(tag) == code
