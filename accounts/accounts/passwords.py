@@ -9,6 +9,7 @@ for an unknown account is checked against a dummy hash, so that it takes as long
 
 import asyncio
 import secrets
+import unicodedata
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
@@ -16,6 +17,7 @@ from itertools import count
 from queue import PriorityQueue
 from typing import TypeVar
 
+import regex
 from django.contrib.auth.hashers import (
     UNUSABLE_PASSWORD_PREFIX,
     Argon2PasswordHasher,
@@ -35,6 +37,8 @@ WAITING_CAP = 32
 UNUSABLE_SUFFIX_BYTES = 20  # random, as Django does, so that tokens made of the hash cannot be guessed
 PASSWORD_MAX_LENGTH = 1024  # code points; a longer password would only take more time to hash
 
+_OTHER_SPACE = regex.compile(r"(?! )\p{Zs}")
+
 T = TypeVar("T")
 _hashing_pool = ThreadPoolExecutor(max_workers=MAX_CONCURRENT_HASHES, thread_name_prefix="passwords")
 _waiting: PriorityQueue[tuple[bool, int, Callable[[], None]]] = PriorityQueue()
@@ -52,12 +56,20 @@ class SiteArgon2Hasher(Argon2PasswordHasher):
     parallelism = 1
 
 
+def prepare_password(raw: str) -> str:
+    """Return the one form of a password that is hashed, since keyboards compose letters differently (RFC 8265, 4.2).
+
+    The rules of OpaqueString apply, but no password is refused that was accepted before.
+    """
+    return raw if raw.isascii() else unicodedata.normalize("NFC", _OTHER_SPACE.sub(" ", raw))
+
+
 async def hash_password(raw: str | None, *, is_known: bool = True) -> str:
     """Return the hash to store; for None, a hash that no password matches. Raises PasswordsBusy."""
     if raw is None:
         # Django's make_password(None) reads the system's random source forty times, too slow for imports.
         return UNUSABLE_PASSWORD_PREFIX + secrets.token_hex(UNUSABLE_SUFFIX_BYTES)
-    return await _run_in_pool(lambda: make_password(raw), is_known=is_known)
+    return await _run_in_pool(lambda: make_password(prepare_password(raw)), is_known=is_known)
 
 
 async def check_password(raw: str, encoded: str | None, *, is_known: bool = True) -> tuple[bool, bool]:
@@ -70,15 +82,17 @@ async def check_password(raw: str, encoded: str | None, *, is_known: bool = True
 
 async def validate_new_password(raw: str, account: Account, *, is_known: bool = True) -> None:
     """Check the rules for new passwords. Raises ValidationError, PasswordsBusy."""
-    await _run_in_pool(lambda: validate_password(raw, account), is_known=is_known)
+    await _run_in_pool(lambda: validate_password(prepare_password(raw), account), is_known=is_known)
 
 
 def _check_password_sync(raw: str, encoded: str | None) -> tuple[bool, bool]:
     dummy = _dummy_hash(get_hasher().algorithm)  # computed on the first check of the process
-    if encoded is None or not is_password_usable(encoded):
-        verify_password(raw, dummy)
-        return False, False
-    return verify_password(raw, encoded)
+    is_usable = encoded is not None and is_password_usable(encoded)
+    stored, prepared = (encoded if encoded and is_usable else dummy), prepare_password(raw)
+    is_right, is_outdated = verify_password(prepared, stored)
+    if not is_right and prepared != raw:  # earlier releases hashed passwords as typed
+        is_right = is_outdated = verify_password(raw, stored)[0]
+    return is_right and is_usable, is_outdated and is_usable
 
 
 @cache

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import secrets
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -11,6 +12,7 @@ from typing import Final, Self
 import msgspec
 import pyotp
 
+from socialsite.characters import normalize
 from socialsite.encryption import seal, unseal
 
 TOTP_STEP_S: Final = 30
@@ -102,8 +104,12 @@ def generate_recovery_code() -> str:
 
 
 def normalize_code(text: str) -> str:
-    """Return a typed code without spaces and hyphens, in lower case."""
-    return "".join(text.lower().replace("-", "").split())
+    """Return the letters and digits of a typed code: in lower case, in ASCII, without separators and invisible signs.
+
+    Keyboards for Japanese or Arabic type other digits and dashes, and copied texts contain marks of direction.
+    """
+    letters = (each for each in normalize("NFKC", text).lower() if each.isalnum())
+    return "".join(str(unicodedata.decimal(each, each)) for each in letters)
 
 
 def digest_code(code: str) -> str:
