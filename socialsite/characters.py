@@ -31,6 +31,8 @@ _HIDDEN = regex.compile(
     rf"(\U0001f3f4[\U000e0030-\U000e007a]{{1,6}}\U000e007f)|[{DIRECTION_OVERRIDES}\U000e0000-\U000e007f]++"
 )
 
+_EQUAL_LETTERS = str.maketrans("ı\u06a9\u06cc", "i\u0643\u064a")
+
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 
@@ -41,12 +43,21 @@ def normalize(form: Form, text: str) -> str:
     return unicodedata.normalize(form, _LONG_MARK_RUN.sub(r"\1", text))
 
 
+def fold_case(text: str) -> str:
+    """Return the text in NFKC and case-folded. Letters are equal that keyboards of one alphabet type in two ways.
+
+    Turkic İ and ı are i, because Unicode has no folding for all languages. Persian kaf and yeh are the Arabic letters.
+    """
+    folded = normalize("NFKC", text).casefold().translate(_EQUAL_LETTERS).replace("i\u0307", "i")
+    return normalize("NFKC", folded)
+
+
 def fold_hashtag(raw: str) -> str:
     """Return the form in which a hashtag is stored and compared: in NFKC and case-folded."""
     if raw.isascii():
         return raw.lower()
     # In Japanese text the full-width tilde is a wave dash; NFKC would convert it to "~".
-    return normalize("NFKC", normalize("NFKC", raw.replace("\uff5e", "\u301c")).casefold())
+    return fold_case(raw.replace("\uff5e", "\u301c"))
 
 
 def split_clusters(text: str) -> list[str]:

@@ -92,10 +92,8 @@ async def _find_posts(request: SiteRequest, fields: FormFields, text: str, limit
         if author is None:
             return []
         text += f" from:{author.handle}"
-    if text.lower().startswith("from:me") and request.account is not None:
-        text = f"from:{request.account.handle}{text[7:]}"
     try:
-        query = parse_query(text)
+        query = parse_query(text, me=request.account.handle if request.account is not None else "")
     except QueryInvalid:
         return []
     results = await request.services[SearchService].search(

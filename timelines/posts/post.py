@@ -79,6 +79,13 @@ class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
 NO_DETAILS: Final = PostDetails()
 
 
+def all_texts(text: str, details: PostDetails) -> list[tuple[str, str]]:
+    """Return the names of form fields and the texts: warning, text, poll options and descriptions of pictures."""
+    options = () if details.poll is None else details.poll.options
+    texts = [("spoiler_text", details.spoiler_text), ("text", text), *(("poll[options]", each) for each in options)]
+    return texts + [("media_ids", each.alt) for each in details.media]
+
+
 class Post(msgspec.Struct, frozen=True, array_like=True, gc=False, cache_hash=True):
     """The value of `posts:{<id>}:post`: a MessagePack array of these fields, in this order.
 
@@ -106,9 +113,10 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False, cache_hash=Tr
 
     @property
     def searchable_text(self) -> str:
-        """The content warning and the text, in which search and keyword filters find words."""
-        warning = self.extra.spoiler_text
-        return f"{warning}\n{self.text}" if warning else self.text
+        """All texts that readers see, in which search and keyword filters find words, one below the other."""
+        if self.details is None:
+            return self.text
+        return "\n".join(text for _field, text in all_texts(self.text, self.details) if text)
 
     @property
     def thread_id(self) -> PostId:

@@ -15,7 +15,7 @@ from accounts.errors import FieldErrors
 from socialsite.site.hosts import compile_hosts, is_blocked_host
 from socialsite.site.service import SiteService
 from timelines.errors import PostInvalid
-from timelines.posts.post import PostDetails
+from timelines.posts.post import PostDetails, all_texts
 from timelines.text.linkify import find_urls
 from timelines.text.tokenizer import split_words
 from timelines.visibility.filter import KeywordFilter, find_filter
@@ -54,10 +54,7 @@ class BlockedContent:
 
     def check_post(self, text: str, details: PostDetails) -> None:
         """Raise PostInvalid if a text of the post is refused."""
-        options = details.poll.options if details.poll is not None else ()
-        texts = [("text", text), ("spoiler_text", details.spoiler_text), *(("poll[options]", each) for each in options)]
-        texts += [("media_ids", each.alt) for each in details.media]
-        if reasons := self._find_reasons(texts):
+        if reasons := self._find_reasons(all_texts(text, details)):
             raise PostInvalid(reasons)
 
     def check_profile(self, texts: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from socialsite.site.service import SiteService
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.errors import PostInvalid
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.posts.post import PostDetails
+from timelines.posts.post import PostDetails, all_texts
 from timelines.posts.repository import PostRepository
 from timelines.publishing.forms import PostForm
 from timelines.text.linkify import has_links
@@ -33,12 +33,12 @@ class FirstLinks:
     async def must_hold(self, author_id: AccountId, form: PostForm) -> bool:
         """Return whether staff has to look at the post before it is published, because of its links."""
         options = form.poll.options if form.poll is not None else ()
-        return await self._is_first_link(author_id, (form.text, form.details.spoiler_text, *options))
+        texts = (each for _field, each in all_texts(form.text, form.details))
+        return await self._is_first_link(author_id, (*texts, *options))
 
     async def check_edit(self, author_id: AccountId, text: str, details: PostDetails) -> None:
         """Raise PostInvalid if an edit would add the first link of an author whose first posts with links are held."""
-        options = details.poll.options if details.poll is not None else ()
-        if await self._is_first_link(author_id, (text, details.spoiler_text, *options)):
+        if await self._is_first_link(author_id, (each for _field, each in all_texts(text, details))):
             raise PostInvalid(
                 {"text": _("The people who run this site look at your first links. Write them in a new post.")}
             )

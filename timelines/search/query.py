@@ -97,11 +97,11 @@ class SearchQuery:
         )
 
 
-def parse_query(raw: str) -> SearchQuery:
-    """Parse the text of a query. Raises QueryInvalid."""
+def parse_query(raw: str, *, me: str = "") -> SearchQuery:
+    """Parse the text of a query, in which `from:me` means the handle `me`, if given. Raises QueryInvalid."""
     if len(raw) > QUERY_LENGTH_CAP:
         raise QueryInvalid("too_long")
-    said = _QueryBuilder()
+    said = _QueryBuilder(me)
     for match in _QUERY_WORD.finditer(normalize("NFKC", raw.translate(_QUOTES))):
         quoted, word = match.groups()
         if quoted is not None:
@@ -114,7 +114,8 @@ def parse_query(raw: str) -> SearchQuery:
 class _QueryBuilder:
     """Collects the parts of a query, and builds the SearchQuery."""
 
-    def __init__(self) -> None:
+    def __init__(self, me: str) -> None:
+        self._me = me
         self.phrases: list[Phrase] = []
         self._hashtags: list[str] = []
         self._mentions: list[str] = []
@@ -126,7 +127,8 @@ class _QueryBuilder:
         if operator is None:
             self._add_plain_word(word)
         elif operator[1].lower() == "from":
-            self._authors.append(_parse_handle(operator[2]))
+            is_me = self._me and operator[2].lower() == "me"
+            self._authors.append(self._me if is_me else _parse_handle(operator[2]))
         else:
             self._add_day(operator[1].lower(), _parse_day_ms(operator[2]))
 

@@ -8,12 +8,12 @@ of adjacent characters (bigrams).
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import msgspec
 import regex
 
-from socialsite.characters import normalize
+from socialsite.characters import fold_case
 from timelines.text.accents import fold_accents
 from timelines.text.linkify import find_hashtags, find_mentions
 
@@ -36,7 +36,6 @@ _TOKEN = regex.compile(rf"(?P<unit>{_UNSPACED_CHARACTER}\p{{M}}*+)|{WORD_CHARACT
 _UNIT = regex.compile(_UNSPACED_CHARACTER, regex.VERSION1)
 _PLAIN_WORD = re.compile("[a-z0-9_]+")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
-_nfkc = partial(normalize, "NFKC")
 
 
 def normalize_spelling(text: str) -> str:
@@ -44,7 +43,7 @@ def normalize_spelling(text: str) -> str:
     if text.isascii():
         return text.lower()
     visible: str = _INVISIBLE.sub("", text)
-    normalized: str = _INVISIBLE.sub("", _nfkc(_nfkc(visible).casefold()))
+    normalized: str = _INVISIBLE.sub("", fold_case(visible))
     return normalized
 
 

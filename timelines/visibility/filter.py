@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 import regex
 
-from timelines.text.tokenizer import WORD_CHARACTER, is_unspaced, normalize_spelling
+from timelines.text.tokenizer import WORD_CHARACTER, normalize_spelling
 
 FilterAction = Literal["warn", "hide"]
 FilterPlace = Literal["home", "notifications", "public", "thread", "account"]
@@ -102,13 +102,14 @@ def _spell(text: str, whole_word: bool) -> str:
 def _compile_phrase(phrase: str, whole_word: bool) -> "re.Pattern[str]":
     """Compile a phrase as a literal, which `re` finds in linear time (Knuth-Morris-Pratt).
 
-    Scripts without spaces have no whole words, so their characters match next to any other character.
+    Only an end that is a letter or digit of a script with spaces must be the end of a word, as in Mastodon. Signs and
+    the characters of scripts without spaces match next to any other character.
     """
     spelled = _spell(phrase, False)
     if not spelled:
         return re.compile("(?!)")  # matches nothing; older releases accepted phrases without visible characters
     if whole_word:
-        first, last = is_unspaced(spelled[0]), is_unspaced(spelled[-1])
+        first, last = (_BETWEEN_WORDS.match(spelled[end]) is not None for end in (0, -1))
         spelled = _spell(phrase, True)
         spelled = spelled[len(START) if first else 0 : -len(END) if last else None]
     return re.compile(re.escape(spelled))

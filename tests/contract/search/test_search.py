@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from socialsite.container import Services
 from socialsite.ids import MAX_ID, PostId
 from tests.support.importing import import_old_post
 from tests.support.searching import search_index, search_post_ids
 from tests.support.world import World, ids_of, ids_on
 from timelines import keys
-from timelines.posts.post import FOLLOWERS, UNLISTED, Post
+from timelines.posts.post import FOLLOWERS, UNLISTED, MediaAttachment, Poll, Post, PostDetails
 from timelines.search.partition_merge import PartitionMerge
 from timelines.search.query import parse_query
 from timelines.search.repository import PostIndex, SearchTerms
@@ -27,6 +29,35 @@ async def test_a_published_post_is_found_after_the_worker_has_indexed_it(world: 
     assert await search_post_ids(services, "guide from:nobody") == []
     assert await search_post_ids(services, "panic until:2020-01-01") == []
     assert await search_post_ids(services, "panic since:2020-01-01") == ids_of([second, first])
+
+
+async def test_poll_options_and_descriptions_of_pictures_are_found_and_filtered(
+    world: World, services: Services
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await bob.publishes("Choose", details=PostDetails(poll=Poll(("Cats", "Spiders"), False, MAX_ID)))
+    await world.deliver_all()
+    assert await search_post_ids(services, "spiders") == [post.id]
+    assert len((await services.reading.public(viewer_id=alice.id)).entries) == 1
+    await services.filters.add(account_id=alice.id, phrase="spiders", action="hide")
+    assert (await services.reading.public(viewer_id=alice.id)).entries == ()
+    picture = MediaAttachment(1, "secret", 8, 8, "", "two spiders on a wall")
+    assert replace(post, details=PostDetails("Bugs", media=(picture,))).searchable_text.split("\n") == [
+        "Bugs",
+        "Choose",
+        "two spiders on a wall",
+    ]
+
+
+def test_from_me_is_one_whole_word_anywhere_in_a_query() -> None:
+    for text, author in (
+        ("from:me tea", "anna"),
+        ("tea FROM:ME", "anna"),
+        ("from:mel tea", "mel"),
+        ("tea from:me_", "me_"),
+    ):
+        assert parse_query(text, me="anna").author == author
+    assert parse_query("tea from:me").author == "me"
 
 
 async def test_pages_are_contiguous_without_duplicates(world: World, services: Services) -> None:

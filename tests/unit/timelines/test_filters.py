@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from timelines.errors import FilterInvalid
 from timelines.filters.service import normalize_phrase
-from timelines.text.tokenizer import normalize_spelling
+from timelines.text.token_scanner import normalize_tag
+from timelines.text.tokenizer import normalize_spelling, tokenize
 from timelines.visibility.filter import KeywordFilter, _spell, find_filter
 
 NOW = 1_000
@@ -158,11 +159,42 @@ def test_fifty_filters_on_a_hundred_hostile_posts_take_little_time(phrase: str, 
     assert min(seconds(), seconds()) < 0.2
 
 
-def test_a_phrase_that_begins_with_a_sign_matches_no_part_of_a_word() -> None:
-    assert found("#tea", "a #tea")
-    assert not found("#tea", "a#tea")
-    assert found("c++", "c++ c")
-    assert not found("c++", "c++c")
+@pytest.mark.parametrize(
+    ("phrase", "text", "is_match"),
+    [
+        ("#tea", "a#tea", True),
+        ("#tea", "a #teas", False),
+        ("c++", "use c++17", True),
+        ("c++", "abc++", False),
+        ("🍆", "great🍆", True),
+        ("🍆", "🍆🍆", True),
+        ("❤️ tea", "so❤️ tea", True),
+        ("❤️ tea", "so❤️ teas", False),
+        ("$5", "US$5", True),
+        ("$5", "US$50", False),
+        (".net", "asp.net", True),
+        ("50%", "50%ige", True),
+        ("50%", "150%", False),
+    ],
+)
+def test_only_an_end_that_is_a_letter_or_digit_must_end_a_word(phrase: str, text: str, is_match: bool) -> None:
+    assert found(phrase, text) is is_match
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("istanbul", "İstanbul"),
+        ("İSTANBUL", "istanbul"),
+        ("ISPARTA", "ısparta"),
+        ("\u06a9\u062a\u0627\u0628", "\u0643\u062a\u0627\u0628"),
+        ("\u0639\u0644\u064a", "\u0639\u0644\u06cc"),
+    ],
+)
+def test_letters_that_keyboards_type_in_two_ways_are_equal(phrase: str, text: str) -> None:
+    assert found(phrase, text)
+    assert tokenize(phrase) == tokenize(text)
+    assert normalize_tag(phrase) == normalize_tag(text)
 
 
 def test_time_grows_linearly_with_the_text() -> None:
