@@ -27,6 +27,7 @@ from django.urls import is_valid_path  # noqa: E402
 from django.utils import translation  # noqa: E402
 from django.utils.timezone import get_default_timezone  # noqa: E402
 
+from accounts.sessions.uploads import find_uploader  # noqa: E402
 from socialsite.alerts.watch import AlertWatch  # noqa: E402
 from socialsite.recipes.task_supervisor import TaskSupervisor  # noqa: E402
 from socialsite.store.errors import StoreError, StoreUnavailable  # noqa: E402
@@ -73,7 +74,7 @@ async def stop_services() -> None:
 
 
 disconnect_database_receivers()
-install_request_limits(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, find_upload_rules)
+install_request_limits(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, find_upload_rules, find_uploader)
 install_graceful_shutdown(start_services, stop_services)
 # Prepare for the first request: template tags, common passwords, the time zone, URL patterns (0.2 s), translations.
 engines.all()

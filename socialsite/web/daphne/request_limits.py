@@ -12,15 +12,20 @@
   number of bytes that arrive before the socket is accepted. Here a socket that exceeds a limit is disconnected.
 """
 
+import asyncio
 import io
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 from urllib.parse import unquote_to_bytes
 
+from django.conf import settings
+
+from socialsite.web.asgi_types import Scope
 from socialsite.web.uploads import BodyInFile, UploadRules
 
 HEAD_READ_MAX_BYTES = 64 * 1024
@@ -32,20 +37,27 @@ CONTROL_FRAMES_PER_S = 50
 FRAGMENTS_PER_MESSAGE = 64
 EARLY_MAX_BYTES = 64 * 1024
 """Maximum bytes that may follow the handshake before the socket is accepted."""
-CREDENTIAL_HEADERS = (b"cookie", b"authorization")
+ACCOUNT_BODIES_MAX_BYTES: int = settings.IMPORT_MAX_BYTES + 256 * 1024 * 1024
+"""Maximum bytes of the large bodies of an account in unfinished requests. All accounts may have twice as many."""
+BODY_MIN_BYTES_PER_S, BODY_MIN_S = 32 * 1024, 60
+"""A large body that arrives more slowly is ended. Every body has a minute."""
 CONTROL_OPCODE_MIN = 8  # RFC 6455, 5.2
 
 
 FindUploadRules = Callable[[str, str, bytes], UploadRules | None]
 """(method, path, content type) -> the rules of a view that accepts files."""
+FindUploader = Callable[[Scope], Awaitable[int | None]]
+"""The head of a request -> the id of its account, or None for a visitor. It counts the request for its address."""
 
 
-def install_request_limits(body_max_bytes: int, find_upload_rules: FindUploadRules) -> None:
+def install_request_limits(
+    body_max_bytes: int, find_upload_rules: FindUploadRules, find_uploader: FindUploader
+) -> None:
     """Patch daphne's classes, if daphne is the server (it is imported before the application)."""
     protocol: Any = sys.modules.get("daphne.http_protocol")
     if protocol is None:
         return
-    protocol.WebRequest = make_bounded_request(protocol.WebRequest, body_max_bytes, find_upload_rules)
+    protocol.WebRequest = make_bounded_request(protocol.WebRequest, body_max_bytes, find_upload_rules, find_uploader)
     sockets: Any = sys.modules["daphne.ws_protocol"]
     sockets.WebSocketFactory.protocol = make_bounded_socket(sockets.WebSocketProtocol)
     # Twisted formats an unused log line for each request. The site has its own access log.
@@ -55,8 +67,13 @@ def install_request_limits(body_max_bytes: int, find_upload_rules: FindUploadRul
     channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so many that only the limit on bytes applies
 
 
-def make_bounded_request(request: Any, body_max_bytes: int, find_upload_rules: FindUploadRules) -> Any:
-    """Return daphne's request class, changed to drop bytes of the body beyond the limit."""
+def make_bounded_request(
+    request: Any, body_max_bytes: int, find_upload_rules: FindUploadRules, find_uploader: FindUploader
+) -> Any:
+    """Return daphne's request class, changed to drop bytes of the body beyond the limit.
+
+    A body with files gets its limit when the session or token of its head is found. Until then nothing is read.
+    """
 
     class BoundedRequest(request):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
@@ -65,6 +82,12 @@ def make_bounded_request(request: Any, body_max_bytes: int, find_upload_rules: F
         content: Any
         body_max_bytes: int | None = None
         """The limit of this body, known when its first bytes arrive."""
+        bodies: ClassVar[Counter[int]] = Counter()
+        """The bytes of unfinished large bodies by the id of their account."""
+        uploader: tuple[int, int] | None = None
+        """The account and the bytes that are counted for this body."""
+        body_timer: asyncio.TimerHandle | None = None
+        permit_task: "asyncio.Task[None] | None" = None
 
         def gotLength(self, length: int | None) -> None:  # noqa: N802  (Twisted's name)
             try:
@@ -74,7 +97,8 @@ def make_bounded_request(request: Any, body_max_bytes: int, find_upload_rules: F
 
         def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
             if self.body_max_bytes is None:
-                self.body_max_bytes = self.find_body_max_bytes()
+                self.body_max_bytes = body_max_bytes
+                self.ask_for_permit()
             room = self.body_max_bytes + 1 - self.content.tell()
             if room > 0:
                 try:
@@ -88,6 +112,8 @@ def make_bounded_request(request: Any, body_max_bytes: int, find_upload_rules: F
                 self.content.flush()
             except OSError as error:
                 self.fail_content(error)
+            if self.body_timer is not None:
+                self.body_timer.cancel()
             takes_files = self.body_max_bytes is not None and self.body_max_bytes > body_max_bytes
             if takes_files and self.content.seek(0, os.SEEK_END) > body_max_bytes:
                 self.content = ContentFile(self.content)
@@ -98,14 +124,62 @@ def make_bounded_request(request: Any, body_max_bytes: int, find_upload_rules: F
                 self.content.close()
             self.content = FailedContent(error)
 
-        def find_body_max_bytes(self) -> int:
-            """Return the limit of the view at this path. Only a browser with a cookie or an app may send files."""
+        def ask_for_permit(self) -> None:
+            """Stop reading a large body with files until its account is known."""
+            length = (self.requestHeaders.getRawHeaders(b"content-length") or [b""])[0].strip()
+            if length.isdigit() and int(length[:15]) <= body_max_bytes:
+                return
             content_type = (self.requestHeaders.getRawHeaders(b"content-type") or [b""])[0]
-            if not any(map(self.requestHeaders.hasHeader, CREDENTIAL_HEADERS)):
-                return body_max_bytes
-            path = unquote_to_bytes(self.channel._path.partition(b"?")[0]).decode("utf-8", "replace")
-            rules = find_upload_rules(self.channel._command.decode("ascii", "replace"), path, content_type)
-            return body_max_bytes if rules is None else rules.max_bytes
+            path, _, query = self.channel._path.partition(b"?")
+            path_text = unquote_to_bytes(path).decode("utf-8", "replace")
+            rules = find_upload_rules(self.channel._command.decode("ascii", "replace"), path_text, content_type)
+            if rules is None:
+                return
+            headers = [(key.lower(), each) for key, lines in self.requestHeaders.getAllRawHeaders() for each in lines]
+            client = (getattr(self.client, "host", ""), 0)
+            scope = {"path": path_text, "query_string": query, "headers": headers, "client": client}
+            self.channel._networkProducer.pauseProducing()
+            self.permit_task = asyncio.ensure_future(
+                self.permit(scope, rules.max_bytes, int(length[:15] or rules.max_bytes))
+            )
+
+        async def permit(self, scope: Scope, max_bytes: int, size: int) -> None:
+            """Raise the limit if the account has no more unfinished bodies than it may have. Then read on."""
+            try:
+                account_id = await find_uploader(scope)
+                if account_id is None or self.channel is None or size > max_bytes:
+                    return  # the view refuses the request
+                if (
+                    self.bodies[account_id] + size > ACCOUNT_BODIES_MAX_BYTES
+                    or self.bodies.total() + size > 2 * ACCOUNT_BODIES_MAX_BYTES
+                ):
+                    self.requestHeaders.setRawHeaders(b"content-length", [b"9" * 13])  # the handler answers with 413
+                    return
+                self.bodies[account_id] += size
+                self.uploader, self.body_max_bytes = (account_id, size), max_bytes
+                self.body_timer = asyncio.get_running_loop().call_later(
+                    max(BODY_MIN_S, size / BODY_MIN_BYTES_PER_S), self.channel.transport.abortConnection
+                )
+            finally:
+                if self.channel is not None:
+                    self.channel._networkProducer.resumeProducing()
+
+        def release(self) -> None:
+            if self.body_timer is not None:
+                self.body_timer.cancel()
+            if self.uploader is not None:
+                (account_id, size), self.uploader = self.uploader, None
+                self.bodies[account_id] -= size
+                if not self.bodies[account_id]:
+                    del self.bodies[account_id]
+
+        def finish(self) -> None:
+            self.release()
+            super().finish()
+
+        def connectionLost(self, reason: Any) -> None:  # noqa: N802  (Twisted's name)
+            self.release()
+            super().connectionLost(reason)
 
     return BoundedRequest
 

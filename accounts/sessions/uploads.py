@@ -1,0 +1,39 @@
+"""Identifies the account of a request with files by its head, before its body is read."""
+
+from urllib.parse import parse_qs
+
+from django.conf import settings
+
+from accounts.sessions.service import SessionService
+from accounts.sessions.tokens import AccessTokenService
+from socialsite.errors import RateLimited
+from socialsite.limits import ActionLimits, Caller
+from socialsite.store.errors import StoreError
+from socialsite.web.asgi_types import Scope
+from socialsite.web.requests import is_api_path
+from socialsite.web.services import loop_services
+from socialsite.web.websocket import find_scope_address, get_header, parse_socket_cookies
+
+
+async def find_uploader(scope: Scope) -> int | None:
+    """Return the id of the account, or None for a visitor, above the limit of the address, or without the store."""
+    try:
+        services = await loop_services.get()
+        await services[ActionLimits].enforce(Caller(None, find_scope_address(scope)), "address")
+        if is_api_path(scope["path"]):
+            account, _ = await services[AccessTokenService].load(_find_token(scope))
+        else:
+            cookie = parse_socket_cookies(scope).get(settings.SESSION_COOKIE_NAME)
+            account, _ = await services[SessionService].load(cookie, services.clock.now_ms())
+    except (StoreError, RateLimited):
+        return None
+    return None if account is None else account.id
+
+
+def _find_token(scope: Scope) -> str:
+    """Return the token of the Authorization header or of the query string, or ""."""
+    scheme, _, text = get_header(scope, b"authorization").partition(" ")
+    if scheme.lower() == "bearer":
+        return text.strip()
+    query: dict[str, list[str]] = parse_qs(scope["query_string"].decode("latin-1"))
+    return query.get("access_token", [""])[-1]

@@ -1,0 +1,70 @@
+"""Bytes that one client leaves in the web process: bodies without a permit, and responses that nobody reads."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from tests.support.browser import HttpBrowser
+from tests.support.sockets import DaphneProcess
+from tests.support.waiting import eventually
+
+MEGABYTES, TOKEN = 24, "1-" + "a" * 43
+
+
+def open_file_bytes(daphne: DaphneProcess) -> int:
+    """Return the bytes of all open files of the process, also of deleted ones."""
+    sizes = []
+    for each in Path(f"/proc/{daphne.pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if "(deleted)" in str(each.readlink()):
+                sizes.append(each.stat().st_size)
+    return sum(sizes)
+
+
+async def begin_upload(daphne: DaphneProcess, path: str, size: int, *headers: str) -> asyncio.StreamWriter:
+    """Send the head and most of a body of `size` bytes, or as much of it as the server reads."""
+    _, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
+    lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{daphne.port}", "Content-Type: multipart/form-data; boundary=x"]
+    writer.write("\r\n".join([*lines, *headers, "", ""]).encode())
+    with contextlib.suppress(TimeoutError, ConnectionError):
+        async with asyncio.timeout(5):
+            for _ in range(MEGABYTES):
+                writer.write(b"%x\r\n" % 2**20 + bytes(2**20) + b"\r\n" if size == 0 else bytes(2**20))
+                await writer.drain()
+    return writer
+
+
+@pytest.mark.parametrize(
+    "header", ["Cookie: a=b", f"Cookie: sessionid={TOKEN}", "Authorization: x", f"Authorization: Bearer {TOKEN}"]
+)
+@pytest.mark.parametrize("path", ["/accounts/import/", "/posts/", f"/api/v1/media?access_token={TOKEN}"])
+@pytest.mark.parametrize("size", [0, 100 * 2**20])
+async def test_a_body_of_a_visitor_is_not_kept(daphne: DaphneProcess, path: str, header: str, size: int) -> None:
+    """The visitor makes up a cookie or a token. A size of 0 is a chunked body."""
+    length = f"Content-Length: {size}" if size else "Transfer-Encoding: chunked"
+    before = open_file_bytes(daphne)
+    writers = [await begin_upload(daphne, path, size, length, header) for _ in range(2)]
+    assert open_file_bytes(daphne) - before < 500_000
+    for writer in writers:
+        writer.close()
+
+
+async def test_an_account_has_a_sum_of_unfinished_bodies(daphne: DaphneProcess) -> None:
+    """The second import of 900 MB is refused while the first one is not ended, and accepted afterwards."""
+    async with HttpBrowser(base_url=daphne.origin) as browser:
+        await browser.sign_up("carol")
+        cookie = "Cookie: " + "; ".join(f"{name}={value}" for name, value in browser.http.cookies.items())
+    head = ("Content-Length: 900000000", cookie)
+    before = open_file_bytes(daphne)
+    first = await begin_upload(daphne, "/accounts/import/", 1, *head)
+    assert open_file_bytes(daphne) - before >= (MEGABYTES - 8) * 2**20
+    second = await begin_upload(daphne, "/accounts/import/", 1, *head)
+    assert open_file_bytes(daphne) - before < (MEGABYTES + 1) * 2**20
+    for writer in (first, second):
+        writer.close()
+    await eventually(lambda: open_file_bytes(daphne) - before < 500_000)
+    third = await begin_upload(daphne, "/accounts/import/", 1, *head)
+    assert open_file_bytes(daphne) - before >= (MEGABYTES - 8) * 2**20
+    third.close()
