@@ -9,7 +9,7 @@ because later replies can no longer be assigned to their requests.
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import cycle, repeat
 from typing import Any, Self
 from weakref import WeakSet
@@ -17,7 +17,7 @@ from weakref import WeakSet
 import hiredis
 
 from socialsite.store.address import Address
-from socialsite.store.commands import encode
+from socialsite.store.commands import as_eval, encode, load_script
 from socialsite.store.errors import (
     ClusterRedirection,
     NotDurable,
@@ -26,7 +26,9 @@ from socialsite.store.errors import (
     StoreUnavailable,
     parse_error,
 )
+from socialsite.store.key import Key
 
+ADVANCE_OFFSET = load_script("advance_offset.lua", "socialsite.store")
 CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
 MAX_REQUESTS_IN_FLIGHT = 20_000
@@ -274,13 +276,20 @@ class ConnectionTracker:
 class WaitConnections:
     """A few connections to one server, used in turn, for writes that replicas have to confirm (REQUIRE_REPLICAS).
 
-    WAIT refers to the writes of its own connection and blocks it. So it is the last command of the pipeline that
-    writes, and it does not use the shared connection. A failover between the write and WAIT breaks the connection, so a
-    new master cannot confirm a write that only the previous master had.
+    WAIT blocks its connection. So it is the last command of the pipeline that writes, and it does not use the shared
+    connection. A failover between the write and WAIT breaks the connection, so a new master cannot confirm a write that
+    only the previous master had.
+
+    A repeated write may change nothing, although the first write is not on a replica. Since Redis 7.2, WAIT refers to
+    the last command of its connection that changed data. So a script that always changes data precedes WAIT. Its key
+    has one of `tags()`, which the server has to own.
     """
 
-    def __init__(self, open_connection: Callable[[], Awaitable[PipelinedConnection]]) -> None:
+    def __init__(
+        self, open_connection: Callable[[], Awaitable[PipelinedConnection]], tags: Callable[[], Iterable[str]]
+    ) -> None:
         self._open_connection = open_connection
+        self._tags = tags
         self.connections: list[PipelinedConnection | None] = [None] * WAIT_CONNECTIONS_PER_NODE
         self._next_index = cycle(range(WAIT_CONNECTIONS_PER_NODE))
 
@@ -291,11 +300,21 @@ class WaitConnections:
         """
         wait = encode(("WAIT", replicas, WAIT_TIMEOUT_MS))
         connection = await self._get_connection(next(self._next_index))
-        *command_replies, confirmations = await connection.send(payload + wait, replies + 1, REPLY_TIMEOUT_S)
-        if any(isinstance(reply, ClusterRedirection) for reply in command_replies):
-            return command_replies
-        if isinstance(confirmations, StoreError):
-            raise confirmations
+        command_replies: list[Any] = []
+        for tag in self._tags():
+            advance = encode(as_eval(ADVANCE_OFFSET.command([Key("map", tag=tag, name="wait")])))
+            missing = replies - len(command_replies)
+            received = await connection.send(payload + advance + wait, missing + 2, REPLY_TIMEOUT_S)
+            command_replies += received[:missing]
+            if any(isinstance(reply, ClusterRedirection) for reply in command_replies):
+                return command_replies
+            advanced, confirmations = received[missing:]
+            if not isinstance(advanced, ClusterRedirection):
+                break
+            payload = b""  # the slot of the tag moves to another server: only the script is repeated
+        for reply in (confirmations, advanced):
+            if isinstance(reply, StoreError):
+                raise reply
         if int(confirmations) < replicas:
             raise NotDurable(f"{confirmations} of {replicas} replicas of {connection.name} confirmed in time")
         return command_replies

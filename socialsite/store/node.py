@@ -73,7 +73,7 @@ class Node:
         self._connect_lock: asyncio.Lock | None = None
         self._idle_blocking_connections: list[PipelinedConnection] = []
         self._bulk_connection: PipelinedConnection | None = None
-        self._wait_connections = WaitConnections(self._open_writing_connection)
+        self._wait_connections = WaitConnections(self._open_writing_connection, self._wait_tags)
         self._connections = ConnectionTracker()
         self._disconnect_count = 0
 
@@ -284,6 +284,10 @@ class Node:
                 connection.close()
                 raise
         return connection
+
+    def _wait_tags(self) -> Iterable[str]:
+        """Return tags whose keys this server can write. At least one tag is returned."""
+        return ("m0",)
 
     async def _authorize_writes(self, connection: PipelinedConnection) -> None:
         assert self.connection_gate is not None

@@ -7,6 +7,7 @@ ASK, and waits after TRYAGAIN and CLUSTERDOWN, so that callers never see them.
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from socialsite.batches import group_by
@@ -27,6 +28,8 @@ SLOT_MOVE_TIMEOUT = "a slot of the cluster did not settle in time"
 MIN_REFRESH_INTERVAL_S = 0.1
 REPLICA_REFRESH_INTERVAL_S = 5.0
 """The interval at which the slot map is read while replicas are used, to find replicas that joined or left."""
+MAX_WAIT_TAGS = 10_000
+"""The maximum number of tags that are tried to find one in the slots of a master."""
 NO_NODE_ANSWERS = "no node of the cluster answers: "
 
 
@@ -66,6 +69,9 @@ class Cluster:
         if node is None:
             raise StoreUnavailable(f"no master of the cluster holds slot {slot_of_tag(tag)} (CLUSTERDOWN)")
         return node
+
+    def has_tag(self, node: Node, tag: str) -> bool:
+        return self._slots[slot_of_tag(tag)] is node
 
     @property
     def node_count(self) -> int:
@@ -178,6 +184,11 @@ class ClusterNode(Node):
         if not SUCCESS_REPLY_TYPES.issuperset(map(type, replies)):  # faster than a loop in Python
             await self._follow_redirections(commands, replies)
         return await self._handle_error_replies(commands, replies)
+
+    def _wait_tags(self) -> Iterable[str]:
+        tags = (f"m{number}" for number in range(MAX_WAIT_TAGS))
+        own = islice((tag for tag in tags if self._cluster.has_tag(self, tag)), MAX_REDIRECTIONS)
+        return chain((next(own, "m0"),), own)
 
     def pick_reader(self) -> Node:
         if self.replicas is not None:
