@@ -53,7 +53,7 @@ from timelines.digests.service import DigestService
 from timelines.drafts.service import DraftService
 from timelines.exporting.archive import ArchiveSources
 from timelines.exporting.service import ExportService
-from timelines.exporting.transfer import JOB_TIMEOUT_S, ArchiveQueue
+from timelines.exporting.transfer import JOB_TIMEOUT_S, ArchiveQueue, ExportQueue
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.fanout.rebuilding import RebuildService
@@ -328,6 +328,7 @@ class Services:
     # Exports and imports of accounts
 
     archive_queue = _Built(ArchiveQueue)
+    export_queue = _Built(ExportQueue)
     archive_sources = _Built(ArchiveSources)
     exports = _Built(ExportService)
 
@@ -399,6 +400,7 @@ class Services:
             BackgroundQueue(self.media_queue, self.media_processing.handle, PICTURES_AT_ONCE),
             BackgroundQueue(self.push_queue, self.push_sending.handle),
             BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S),
+            BackgroundQueue(self.export_queue, self.imports.handle, 1, JOB_TIMEOUT_S),
             BackgroundQueue(self.mail_queue, self.mail_sending.handle, MAILS_AT_ONCE, MAIL_TIMEOUT_S),
             BackgroundQueue(self.preview_queue, self.previews.handle),
         )

@@ -5,7 +5,8 @@ the job again, so job handlers must be idempotent. One script deletes a finished
 A job that a worker has fetched is pending. When the worker's heartbeat expires, other workers claim its jobs.
 The server counts deliveries, so a job that kills every worker becomes a dead letter.
 
-Senders take turns: at most MAX_JOBS_PER_SENDER unfinished jobs of a sender are in the stream. Its other jobs wait in
+Senders take turns: at most MAX_JOBS_PER_SENDER unfinished jobs of a sender are in the stream, in queues of jobs that
+take seconds only HEAVY_JOBS_PER_SENDER or one. Its other jobs wait in
 a separate stream in their order, and each finished job moves the next job to the main stream. So a sender with 50,000
 jobs delays a job of another sender by at most MAX_JOBS_PER_SENDER jobs.
 
@@ -24,7 +25,7 @@ from socialsite.recipes.process_identity import is_dead_process, process_identit
 from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, StoreFull, load_script
 
 OUTBOX = "outbox"
-QUEUE_NAMES = (OUTBOX, "media", "mail", "push", "previews", "archives")
+QUEUE_NAMES = (OUTBOX, "media", "mail", "push", "previews", "archives", "exports")
 """The names of all queues. Backups and audits know the keys of these queues."""
 CONSUMER_GROUP = "workers"
 CONSUMER_NAME = re.compile(r"[0-9a-f]+")
@@ -33,6 +34,7 @@ STREAM_ID = re.compile(r"[1-9][0-9]{0,18}-[0-9]{1,19}")
 MAX_DEAD_LETTERS = 10_000
 WORKERS_READ_MAX = 200
 MAX_JOBS_PER_SENDER = 16  # in the stream: enough for a worker that performs 8 jobs and fetches the next
+HEAVY_JOBS_PER_SENDER = 2
 SENDERS_PER_ROUND, MAX_WAITING_STREAMS = 100, 100_000
 
 ADD, ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY, DEREGISTER, CREATE_GROUP = (
@@ -136,8 +138,12 @@ def validated_stream_id(text: str) -> str:
 class JobQueue:
     """The queue with this name. A worker is identified by a hexadecimal name."""
 
-    def __init__(self, store: Store, name: str = OUTBOX, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY) -> None:
+    def __init__(
+        self, store: Store, name: str = OUTBOX, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY,
+        jobs_per_sender: int = MAX_JOBS_PER_SENDER,
+    ) -> None:  # fmt: skip
         self._store = store
+        self._jobs_per_sender = jobs_per_sender
         self.name = name
         self.retry_policy = retry_policy
 
@@ -178,7 +184,7 @@ class JobQueue:
         """Add a job and return its id. The jobs of a sender are fetched in their order, in turns with other senders."""
         command = self.add_command(payload)
         if sender is not None:
-            command = ADD.command(self._sender_keys(str(sender)), [payload, sender, MAX_JOBS_PER_SENDER])
+            command = ADD.command(self._sender_keys(str(sender)), [payload, sender, self._jobs_per_sender])
         (added,) = await self._store.write(self.stream_key, command)
         return str(added.decode())
 
@@ -353,7 +359,7 @@ class JobQueue:
         return [self.stream_key, self.unfinished_key, self.waiting_senders_key, self.waiting_jobs_key(sender)]
 
     async def _finish(self, job_id: str, sender: str, following: Sequence[bytes] = ()) -> bool:
-        args = [CONSUMER_GROUP, job_id, sender, MAX_JOBS_PER_SENDER, *following]
+        args = [CONSUMER_GROUP, job_id, sender, self._jobs_per_sender, *following]
         return bool(await self._run(FINISH, self._sender_keys(sender), args))
 
     async def _read_waiting_senders(self, limit: int = SENDERS_PER_ROUND) -> list[str]:

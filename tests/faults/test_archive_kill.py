@@ -55,9 +55,9 @@ async def act(services, line):
 
 async def finish_jobs(services: Services) -> None:
     """Perform the jobs that the killed process has left."""
-    queue = services.archive_queue
-    for job in await queue.reclaim("abad1dee", count=10):
-        await queue.finish(job, await services.imports.handle(job.payload))
+    for queue in (services.archive_queue, services.export_queue):
+        for job in await queue.reclaim("abad1dee", count=10):
+            await queue.finish(job, await services.imports.handle(job.payload))
     await perform_transfers(services)
 
 

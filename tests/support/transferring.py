@@ -19,7 +19,8 @@ DIFFERENT = {"id", "url", "inReplyTo", "blurhash", "votersCount", "replies"}
 
 async def perform_transfers(services: Services) -> int:
     """Perform all jobs of exports and imports; return their number."""
-    return await perform_all(services.archive_queue, services.imports.handle)
+    imports = await perform_all(services.archive_queue, services.imports.handle)
+    return imports + await perform_all(services.export_queue, services.imports.handle)
 
 
 async def export_account(services: Services, account_id: AccountId) -> bytes:

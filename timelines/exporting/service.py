@@ -19,6 +19,7 @@ from timelines.exporting.transfer import (
     FILE_NAME,
     FOLDER,
     ArchiveQueue,
+    ExportQueue,
     ImportContent,
     Transfer,
     TransferJob,
@@ -40,6 +41,7 @@ class ExportService:
 
     transfers: Transfers
     jobs: ArchiveQueue
+    export_jobs: ExportQueue
     sources: ArchiveSources
     media: MediaService
     files: MediaFiles
@@ -102,7 +104,8 @@ class ExportService:
         return transfer
 
     async def add_job(self, account_id: AccountId, transfer: Transfer) -> None:
-        await self.jobs.add(encode_job(TransferJob(account_id, transfer.id)), sender=account_id)
+        jobs = self.export_jobs if transfer.kind == "export" else self.jobs
+        await jobs.add(encode_job(TransferJob(account_id, transfer.id)), sender=account_id)
 
     async def delete(self, account_id: AccountId, transfer: Transfer) -> None:
         """Delete the file of a transfer, then the transfer."""

@@ -93,11 +93,21 @@ decode_job: Callable[[bytes], TransferJob] = make_job_decoder(TransferJob)
 
 
 class ArchiveQueue(JobQueue):
-    """The queue of exports and imports. A job takes minutes, and is repeated more often than other jobs."""
+    """The queue of imports. A job takes minutes, and is repeated more often than other jobs.
 
-    def __init__(self, store: Store) -> None:
+    It also has the exports that an earlier release added.
+    """
+
+    def __init__(self, store: Store, name: str = QUEUE_NAME) -> None:
         policy = RetryPolicy(
             stuck_after_ms=int(JOB_TIMEOUT_S * 1000) + 60_000,
             retry_delays_ms=(500, 1_000, 2_000, 4_000, *(8_000,) * 8),
         )
-        super().__init__(store, QUEUE_NAME, policy)
+        super().__init__(store, name, policy, jobs_per_sender=1)
+
+
+class ExportQueue(ArchiveQueue):
+    """The queue of exports, which do not wait for imports."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, "exports")

@@ -21,9 +21,20 @@ class LineRefused(ValueError):
         self.reason = reason
 
 
+class SliceEnded(Exception):
+    """The time of a job is over. Another one continues after the row of this number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
 @dataclass(slots=True)
 class Tally:
-    """Counts the results. `on_refused` is called for each refused line with its number (from 1) and the reason."""
+    """Counts the results.
+
+    `on_refused` is called for each refused line with its number (from 1) and the reason. It may raise SliceEnded.
+    """
 
     on_refused: Callable[[int, str], None] = lambda number, reason: None
     counts: Counter[str] = field(default_factory=Counter)
@@ -31,7 +42,8 @@ class Tally:
 
     def refuse(self, number: int, reason: str) -> None:
         self.refused[reason] += 1
-        self.on_refused(number, reason)
+        if reason != "repeated_id" and not reason.startswith("picture_"):  # else the line itself was read
+            self.on_refused(number, reason)
 
     def stored(self) -> dict[str, dict[str, int]]:
         """Return the fields of a transfer or of its job that have these counts."""

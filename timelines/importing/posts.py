@@ -25,7 +25,7 @@ from timelines.exporting.repository import RecordImported
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.bluesky import BlueskyArchive
-from timelines.importing.lines import LineFile, LineRefused, Tally
+from timelines.importing.lines import LineFile, LineRefused, SliceEnded, Tally
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source, digest_of
 from timelines.importing.rows import (
     PictureRow,
@@ -119,7 +119,8 @@ class PostsImport:
         """
         owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
         size = self.rows_per_segment if isinstance(file, LineFile) else ARCHIVE_ROWS_PER_SEGMENT
-        segments = _segments(self._read_rows(file, options.rules, tally, offset), size)
+        ended: list[SliceEnded] = []
+        segments = _segments(self._read_rows(file, options.rules, tally, offset, ended), size)
         while segment := await asyncio.to_thread(next, segments, None):
             missing = await self._drop_existing(segment, options, tally)
             if options.dry_run:
@@ -129,7 +130,11 @@ class PostsImport:
             else:
                 owners |= {row.handle: options.owner_id for row in missing if options.owner_id is not None}
                 await self._import(missing, file, owners, tally, now_ms, options)
-            await progress(segment[-1].number)
+            if not ended:
+                await progress(segment[-1].number)
+        if ended:
+            await progress(ended[0].number)
+            raise ended[0]
 
     async def _drop_existing(self, rows: list[PostRow], options: PostsOptions, tally: Tally) -> list[PostRow]:
         """Return the rows without those that are posts of this site which the owner has."""
@@ -158,12 +163,18 @@ class PostsImport:
             raise NoGraph
         return dict(zip(authors, map(AccountId, account_ids), strict=False))
 
-    def _read_rows(self, file: PostSource, rules: RowRules, tally: Tally, offset: int = 0) -> Iterator[PostRow]:
-        for number, line in file.lines(tally, offset):
-            try:
-                yield rules.parse(number, line)
-            except LineRefused as refused:
-                tally.refuse(number, refused.reason)
+    def _read_rows(
+        self, file: PostSource, rules: RowRules, tally: Tally, offset: int, ended: list[SliceEnded]
+    ) -> Iterator[PostRow]:
+        """Yield the rows. If the slice ends at a refused row, add this to `ended` after the rows before it."""
+        try:
+            for number, line in file.lines(tally, offset):
+                try:
+                    yield rules.parse(number, line)
+                except LineRefused as refused:
+                    tally.refuse(number, refused.reason)
+        except SliceEnded as slice_ended:
+            ended.append(slice_ended)
 
     async def _import(
         self, segment: list[PostRow], file: PostSource, owners: dict[str, AccountId], tally: Tally, now_ms: int,

@@ -29,7 +29,7 @@ from timelines.ids import ListId
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.account_lists import AccountListsImport
 from timelines.importing.bluesky import BlueskyArchive, is_car
-from timelines.importing.lines import Tally
+from timelines.importing.lines import SliceEnded, Tally
 from timelines.importing.posts import PostsImport, PostsOptions
 from timelines.importing.reactions import ReactionsImport
 from timelines.importing.repository import ImportedPosts
@@ -46,22 +46,15 @@ REACTIONS_OFFSET = 1_000_000_000
 """Added to the number of the last imported like or bookmark in jobs that have imported all posts."""
 CSV_MAX_BYTES = 20 * 1024 * 1024
 SLICE_S = 15.0
-REFUSED_ROWS_MAX_S = 1_200.0
-"""A job cannot end at a refused row. If it reads them for so long after its time, the file is refused."""
+UNREADABLE_ROWS_MAX = 1_000
+"""If a file begins with so many rows that have another form, it is no archive that the site can read."""
+UNREADABLE_REASONS = ("fields", "not_json", "id", "author", "date")
 POSTS_AT_ONCE = 10
 WITH_UNDO = ("posts", "likes", "bookmarks", "accounts")
 """What an import counts and can undo."""
 
 
 log = structlog.stdlib.get_logger("timelines.archives")
-
-
-class SliceEnded(Exception):
-    """The time of a job is over. Another one continues after the row of this number."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 @dataclass(kw_only=True, slots=True)
@@ -210,11 +203,11 @@ class ImportService:
             if is_over:
                 raise SliceEnded(number)
 
-        def check_time(number: int, reason: str) -> None:
-            if time.monotonic() > until + REFUSED_ROWS_MAX_S:
-                raise ArchiveUnreadable("too_large")
-
-        tally.on_refused = check_time
+        def check_refused(number: int, reason: str) -> None:
+            if number == UNREADABLE_ROWS_MAX == sum(tally.refused[each] for each in UNREADABLE_REASONS):
+                raise ArchiveUnreadable("unknown_format")
+            if number >= IMPORT_ROWS_CAP or time.monotonic() >= until:
+                raise SliceEnded(number)
 
         async def record(posts: list[ImportedPost]) -> None:
             expires_ms = self.clock.now_ms() + 2 * self.archive_keep_ms  # an undoing may begin in the last minute
@@ -233,7 +226,9 @@ class ImportService:
             base_url=transfer.base_url, record=record,
         )  # fmt: skip
         if transfer.offset < REACTIONS_OFFSET:
+            tally.on_refused = check_refused
             await self.posts_import.run(archive, options, tally, now_ms, offset=transfer.offset, progress=progress)
+            tally.on_refused = Tally().on_refused
         if isinstance(archive, AccountArchive):
             await self.reactions_import.run(
                 account_id, archive.marked_posts(), transfer.base_url, tally, ms_from_id(PostId(transfer.id)),

@@ -19,7 +19,8 @@ JOB_DESCRIPTIONS = {  # without the text of the post, which operators need not s
     "purge": "sweep of account {account}", "post": "post {post}", "edit": "edit of post {post}",
     "fade": "boosts of post {post}", "pass": "pass of post {post}", "unknown": "unknown job",
     "media": "picture of account {account}", "mail": "mail to account {account}", "push": "push to account {account}",
-    "previews": "link preview", "archives": "archive of account {account}",
+    "previews": "link preview", "archives": "import of account {account}",
+    "exports": "archive of account {account}",
 }  # fmt: skip
 Apply = Callable[[JobQueue, str], Awaitable[bool]]
 ACTIONS: Mapping[str, tuple[Apply, str]] = {

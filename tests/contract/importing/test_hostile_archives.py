@@ -183,15 +183,33 @@ async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Se
     assert await alice.profile_ids() == []
 
 
-async def test_a_file_of_endless_refused_rows_fails(
-    services: Services, world: World, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("item", [0, "x", [], {}, None])
+async def test_a_file_that_begins_with_a_thousand_rows_of_another_form_is_no_archive(
+    services: Services, world: World, item: object
 ) -> None:
     alice = await world.person("alice")
-    file = mastodon(*[{"type": "Announce"}] * 5)
-    assert (await start_import(services, alice.id, file)).state == "ready"
-    monkeypatch.setattr("timelines.importing.service.REFUSED_ROWS_MAX_S", -100)
-    preview = await start_import(services, alice.id, file)
-    assert (preview.state, preview.error) == ("failed", "too_large")
+    preview = await start_import(services, alice.id, mastodon(*[item] * 1_000))
+    assert (preview.state, preview.error) == ("failed", "unknown_format")
+    few = await start_import(services, alice.id, mastodon(*[item] * 999, note(1)))
+    assert (few.state, few.counts["posts"]) == ("ready", 1)
+
+
+async def test_refused_rows_end_the_job_and_count_for_the_limit_of_rows(
+    services: Services, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each job ends at the first refused row. The accepted rows before and after are imported once."""
+    alice = await world.person("alice")
+    services.imports.slice_s = 0
+    boost = {"type": "Announce", "object": "https://example.org/1"}
+    rows = [note(1), boost, note(2), note(3), boost, boost, note(4)]
+    await import_file(services, alice.id, mastodon(*rows))
+    (done,) = await services.exports.all(alice.id, "import")
+    assert (done.state, done.counts["posts"], done.refused) == ("done", 4, {"boost": 3})
+    monkeypatch.setattr("timelines.importing.service.IMPORT_ROWS_CAP", 50)
+    services.imports.slice_s = 60
+    preview = await start_import(services, alice.id, mastodon(note(5), *[boost] * 1_000, note(6)))
+    assert (preview.state, preview.error, preview.refused) == ("ready", "too_large", {"boost": 49})
+    assert preview.counts["posts"] == 1
 
 
 async def test_an_import_says_that_the_rows_above_its_limit_are_left_out(

@@ -174,10 +174,10 @@ async def test_an_import_that_lost_its_job_is_continued_or_discarded(services: S
 async def test_the_end_of_a_transfer_is_told_once_on_the_site(services: Services, world: World) -> None:
     alice = await world.person("alice")
     await services.exports.request(alice.id, BASE_URL, "en")
-    (job,) = await services.archive_queue.fetch("abad1dea", 10, 1)
+    (job,) = await services.export_queue.fetch("abad1dea", 10, 1)
     for _ in range(2):  # a process that dies before it finishes its job
         await services.imports.handle(job.payload)
-    await services.archive_queue.finish(job, ())
+    await services.export_queue.finish(job, ())
     await import_file(services, alice.id, mastodon(note(1)))
     entries = (await services.notifications.page(alice.id)).entries
     assert [(each.kind, each.author.id, each.entry) for each in entries] == [
@@ -424,3 +424,13 @@ async def test_a_file_that_is_no_list_is_refused(
     monkeypatch.setattr(account_lists, "CSV_ROWS_CAP", 100)
     alice = await world.person("alice")
     assert (await start_import(services, alice.id, content, "blocked")).state == "failed"
+
+
+async def test_an_export_does_not_wait_for_imports(services: Services, world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await services.imports.upload(alice.id, uploaded(mastodon(note(1)), "archive.zip"), "posts", BASE_URL, "en")
+    await services.exports.request(bob.id, BASE_URL, "en")
+    assert [len(await queue.fetch("abad1dea", 10, 1)) for queue in (services.archive_queue, services.export_queue)] == [
+        1,
+        1,
+    ]

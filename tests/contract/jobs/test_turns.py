@@ -2,6 +2,7 @@
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.recipes.job_queue import CONSUMER_GROUP, MAX_JOBS_PER_SENDER, JobQueue
 from socialsite.recipes.worker import Worker
 from socialsite.store import Store, StoreFull
@@ -100,3 +101,14 @@ async def test_a_full_server_refuses_new_jobs_and_moves_waiting_ones(queue: JobQ
             await queue.add(b"new", sender=BUSY)
         assert await queue.finish(job)
         assert await take_payloads(queue) == payloads[1 : MAX_JOBS_PER_SENDER + 1]
+
+
+@pytest.mark.parametrize(("name", "count"), [("media", 2), ("previews", 2), ("archives", 1), ("exports", 1)])
+async def test_a_sender_has_few_jobs_before_others_in_queues_of_jobs_that_take_seconds(
+    services: Services, name: str, count: int
+) -> None:
+    queue = services.background_queues[name].queue
+    await queue.create_group()
+    await add_jobs(queue, 16)
+    await queue.add(b"other", sender=OTHER)
+    assert (await take_payloads(queue, count=count + 1))[-1] == b"other"
