@@ -273,14 +273,17 @@ def parse_multipart(request: SiteRequest) -> Iterable[tuple[str, str]]:
 
 
 def reject_invalid_text(fields: Iterable[tuple[str, str]]) -> FormFields:
-    """Return the fields. Raises MalformedRequest for NUL, half a surrogate pair, and fields beyond the budget."""
+    """Return the fields, with one character for each line end, as browsers count it.
+
+    Raises MalformedRequest for NUL, half a surrogate pair, and fields beyond the budget.
+    """
     form, budget = FormFields(()), FieldBudget()
     for name, value in fields:
         budget.count(name)
         for text in (name, value):
             if "\x00" in text or not (text.isascii() or _is_unicode(text)):
                 raise MalformedRequest
-        form.add(name, value)
+        form.add(name, value.replace("\r\n", "\n") if "\r" in value else value)
     return form
 
 
