@@ -13,6 +13,9 @@ const PAUSE_MS = 120;
 const MAX_SHOWN = 8;
 const kept = new Map(); // query -> options, for this page
 
+/** The typed letters stay, and the rest is added: screen readers read #DogsOfMastodon as words. */
+const keepCapitals = (begun, text) => (text.startsWith(begun.toLowerCase()) ? begun + text.slice(begun.length) : text);
+
 /**
  * The fields: `begun` returns the text before the cursor that is completed, `queries` what the site is asked for,
  * `choose` inserts an option. `isFirstChosen`: Enter and Tab take the first option without an arrow key.
@@ -22,7 +25,7 @@ const FIELDS = {
     isFirstChosen: true,
     begun: (before) => BEGUN.exec(before)?.slice(1).find(Boolean),
     queries: (begun) => [begun],
-    choose: (option, insert) => insert(`${option.text} `),
+    choose: (option, insert, begun) => insert(`${keepCapitals(begun, option.text)} `),
   },
   "[role=search] input[name=q]": {
     isFirstChosen: false,
@@ -142,7 +145,7 @@ class Completion {
       const end = this.text.selectionStart;
       this.text.setRangeText(text, end - this.#begun.length, end, "end");
       this.text.dispatchEvent(new Event("input", { bubbles: true })); // update the count and the draft
-    });
+    }, this.#begun);
     this.close();
   }
 }
