@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 
-from timelines.text.token_scanner import set_own_site
+from socialsite.own_site import set_own_site
 
 
 class SocialsiteConfig(AppConfig):

@@ -28,6 +28,7 @@ from socialsite.characters import (
 )
 from socialsite.errors import LazyText
 from socialsite.languages import LANGUAGE_NAMES, parse_language
+from socialsite.own_site import remove_own_host
 
 HANDLE_MAX_LENGTH = 20
 RAW_HANDLE_MAX_LENGTH = 100
@@ -126,12 +127,12 @@ def validate_languages(preferences: Preferences) -> Preferences:
 
 
 def normalize_handle(raw: str) -> str:
-    """Return the stored form of a handle that a user typed. Raises InvalidHandle."""
+    """Return the stored form of a handle that a user typed, also with the own host. Raises InvalidHandle."""
     if not raw:
         raise InvalidHandle("empty")
     if len(raw) > RAW_HANDLE_MAX_LENGTH:
         raise InvalidHandle("too_long")
-    handle = normalize("NFKC", normalize("NFKC", raw).casefold())
+    handle = remove_own_host(normalize("NFKC", normalize("NFKC", raw).casefold()))
     if not _HANDLE_PATTERN.fullmatch(handle):
         is_too_long = re.fullmatch(r"[a-z0-9_]+", handle) is not None
         raise InvalidHandle("too_long" if is_too_long else "characters")

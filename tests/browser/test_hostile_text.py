@@ -30,7 +30,7 @@ TYPED = """() => [...document.querySelectorAll('ol[data-timeline] article .post-
   copy.querySelectorAll('br').forEach((br) => br.replaceWith('\\n'));
   copy.querySelectorAll('a.link').forEach((link) => link.replaceWith('LINK'));
   const strange = [...copy.querySelectorAll('*')].map((found) => found.outerHTML)
-    .filter((h) => !/^<a class="(mention|hashtag)" href="\\/[^"]*" rel="nofollow ugc noopener">/.test(h));
+    .filter((h) => !/^<a class="(mention|hashtag)" href="\\/[^"]*" rel="nofollow ugc noopener"( dir="ltr")?>/.test(h));
   return [copy.textContent, ...strange];
 })"""
 """The text of each entry with links as LINK, then the elements that no text may create."""

@@ -31,7 +31,7 @@ class Markup(HTMLParser):
         attributes = {name: value or "" for name, value in attrs}
         if tag == "br" and not attrs:
             self.text += "\n"
-        elif tag == "a" and self._open is None and set(attributes) == {"class", "href", "rel"}:
+        elif tag == "a" and self._open is None and set(attributes) - {"dir"} == {"class", "href", "rel"}:
             self._open, self._start = attributes, len(self.text)
         else:
             self.problems.append(f"<{tag} {attributes}>")

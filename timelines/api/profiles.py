@@ -11,6 +11,7 @@ from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
+from socialsite.own_site import remove_own_host
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
@@ -130,7 +131,7 @@ async def _account_json(request: SiteRequest, account: Account) -> Raw:
 
 def local_handle(request: SiteRequest, acct: str) -> str | None:
     """Return the handle of `@name` or `name@host`, or None if the host is another site."""
-    handle, at, host = acct.removeprefix("@").partition("@")
+    handle, at, host = remove_own_host(acct.removeprefix("@")).partition("@")
     is_local = not at or host.lower() in (request.get_host().lower(), request.get_host().lower().partition(":")[0])
     return handle if is_local else None
 

@@ -101,9 +101,8 @@ class AccountListsImport:
     async def _find(self, address: str, host: str) -> AccountId:
         """Return the account of an address of this site. Raises AccountNotFound."""
         handle, _, domain = address.removeprefix("@").partition("@")
-        if domain and domain.lower() != host:
-            raise AccountNotFound
-        return AccountId((await self.accounts.get_by_handle(handle)).id)
+        name = handle if domain.lower() == host else address.removeprefix("@")
+        return AccountId((await self.accounts.get_by_handle(name)).id)
 
     async def _apply(
         self, account_id: AccountId, other_id: AccountId, content: ImportContent, row: AddressRow, now_ms: int,

@@ -13,7 +13,7 @@ from timelines.graph.repository import Follows
 from timelines.hashtags.public_hashtags import PublicHashtags
 from timelines.search.names import NameIndex
 from timelines.text.accents import fold_accents
-from timelines.text.token_scanner import remove_own_host
+from timelines.text.token_scanner import remove_begun_host
 from timelines.text.tokenizer import NAME_LENGTH_CAP, join_tokens, tokenize
 from timelines.visibility.rights import ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
@@ -45,7 +45,7 @@ class AutocompleteService:
             return await self._complete_accounts(prefix, viewer_id, limit)
 
     async def _complete_accounts(self, prefix: str, viewer_id: AccountId | None, limit: int) -> list[Author]:
-        start = join_tokens(tokenize(remove_own_host(prefix)))[:NAME_LENGTH_CAP]
+        start = join_tokens(tokenize(remove_begun_host(prefix)))[:NAME_LENGTH_CAP]
         if not start:
             return []
         ids = await self.names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)

@@ -78,4 +78,6 @@ def _html(piece: Piece) -> str:
 
 
 def _link(href: str, label: str, css_class: str) -> str:
-    return f'<a class="{css_class}" href="{escape(href)}" rel="{REL}">{escape(label)}</a>'
+    # An element with its own direction does not decide the direction of the text around it, which is `dir="auto"`.
+    direction = ' dir="ltr"' if label.isascii() or css_class != "hashtag" else ""
+    return f'<a class="{css_class}" href="{escape(href)}" rel="{REL}"{direction}>{escape(label)}</a>'

@@ -10,11 +10,11 @@ The time is linear in the text: patterns are possessive, an invalid candidate is
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
-from urllib.parse import urlsplit
 
 import regex
 
 from socialsite.characters import fold_hashtag
+from socialsite.own_site import own_hosts
 from timelines.text.hosts import host_length, is_bare_host
 
 TAG_LENGTH_CAP = 100
@@ -34,8 +34,10 @@ class Piece(NamedTuple):
     target: str = ""
 
 
-_UNSPACED_SCRIPTS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\u3000-\u303f\uff00-\uffef"
-_PATH_CHARACTER = rf"[^\s\p{{C}}<>\"`{{}}|\\^()\[\]{_UNSPACED_SCRIPTS}]"
+_WIDE_SIGNS = r"\u3000-\u3004\u3008-\u3020\u3030\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+# Letters of every script belong to a path, with the joiners inside words (RFC 3987, 2.2). Marks of direction do not.
+_JOINERS = r"\u00ad\u200c\u200d\u2060"
+_PATH_CHARACTER = rf"[[^\s\p{{C}}<>\"`{{}}|\\^()\[\]{_WIDE_SIGNS}]{_JOINERS}]"
 _TAG_MARKS = r"_\u200c\u200d\u00b7\u05be\u05f3\u05f4\u0f0b\u0f0c\u30a0\u30fb\u3003\u301c\uff5e"
 _TAG = rf"\p{{L}}\p{{M}}\p{{Nd}}{_TAG_MARKS}--[\ufe00-\ufe0f\u20e3]"
 
@@ -55,31 +57,21 @@ _PATH = regex.compile(
     rf"|\[{_PATH_CHARACTER}*+\])*+)?+",
     regex.VERSION1,
 )
-_REST_OF_INVALID_URL = regex.compile(rf"[^\s<>\"{_UNSPACED_SCRIPTS}]*+", regex.VERSION1)
+_REST_OF_INVALID_URL = regex.compile(rf"[^\s<>\"{_WIDE_SIGNS}]*+", regex.VERSION1)
 _TAG_ONLY = regex.compile(rf"[{_TAG}]{{1,{TAG_LENGTH_CAP}}}", regex.VERSION1)
 _LETTER = regex.compile(r"\p{L}")
 _NOT_A_HOST_END = regex.compile(r"[@%\\0-9]|:[^\s\p{P}]|://")
 _NOT_A_BARE_END = regex.compile(r"[@%\\0-9_(\p{Latin}\p{Cyrillic}\p{Greek}\p{M}]|:[^\s\p{P}]|://|-")
-_MENTION_CONTINUES = regex.compile(r"[@＠\p{Latin}\p{M}]|://")
+_MENTION_CONTINUES = regex.compile(r"[@＠\p{Latin}\p{M}]|://|[.-]++[A-Za-z0-9_]")
 _OWN_HOST_CONTINUES = regex.compile(r"[\p{L}\p{M}\p{N}_@＠-]|\.[\p{L}\p{N}]|:[0-9/]")
 _TAG_CONTINUES = regex.compile(r"[#＃]|://")
-_PATH_TRAILERS = "?!.,:;'*@…’”»"
+_PATH_TRAILERS = "?!.,:;'*@…’”»\u00ad\u200c\u200d\u2060"
 
 
-_own_hosts: tuple[str, ...] = ()
-
-
-def set_own_site(url: str) -> None:
-    """Let `@name@host` with the host of this URL, with or without its port, be a mention. The app calls this once."""
-    global _own_hosts
-    parts = urlsplit(url)
-    _own_hosts = tuple(dict.fromkeys(host.lower() for host in (parts.netloc, parts.hostname) if host))
-
-
-def remove_own_host(name: str) -> str:
+def remove_begun_host(name: str) -> str:
     """Return `name` for a `name@host` whose host is the begin of the own host, which a person still types."""
     handle, at, host = name.partition("@")
-    is_own = at and any(own.startswith(host.lower()) for own in _own_hosts)
+    is_own = at and any(own.startswith(host.lower()) for own in own_hosts())
     return handle if is_own else name
 
 
@@ -154,7 +146,7 @@ def _parse_mention(text: str, match: regex.Match[str]) -> tuple[int, Piece | Non
 def _own_host_end(text: str, start: int) -> int:
     """Return the end of `@host` at `start` if this is the own host, else `start`."""
     if text[start : start + 1] in ("@", "＠"):
-        for host in _own_hosts:
+        for host in own_hosts():
             end = start + 1 + len(host)
             if text[start + 1 : end].lower() == host and not _OWN_HOST_CONTINUES.match(text, end):
                 return end

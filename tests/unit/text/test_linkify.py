@@ -7,8 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from accounts.accounts.validation import InvalidHandle, normalize_handle
+from socialsite import own_site
 from socialsite.characters import readable_url
 from tests.support.markup import Markup
+from timelines.search.query import parse_query
 from timelines.text import token_scanner
 from timelines.text.linkify import REL, display_url, find_all_hashtags, find_hashtags, find_mentions, linkify
 from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
@@ -16,6 +19,43 @@ from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
 
 def hrefs(text: str) -> list[str]:
     return [anchor.attributes["href"] for anchor in Markup(linkify(text)).anchors]
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("https://fa.example.org/wiki/نیم\u200cفاصله و متن", "https://fa.example.org/wiki/نیم\u200cفاصله"),
+        ("https://ko.example.org/wiki/서울 가자", "https://ko.example.org/wiki/서울"),
+        ("https://example.org/?q=ไทย.", "https://example.org/?q=ไทย"),
+        ("https://example.org/क्\u200dष#x", "https://example.org/क्\u200dष#x"),
+        ("https://example.org/a\u00adb\u2060c", "https://example.org/a\u00adb\u2060c"),
+        ("「https://example.org/東京」です", "https://example.org/東京"),
+        ("https://example.org/東京。次", "https://example.org/東京"),
+        ("\u2068https://example.org/a\u2069 b", "https://example.org/a"),
+        ("https://example.org/a\u200e", "https://example.org/a"),
+        ("https://example.org/a\u200c b", "https://example.org/a"),
+    ],
+)
+def test_a_path_has_letters_of_every_script_and_joiners(text: str, url: str) -> None:
+    assert hrefs(text) == [url]
+
+
+@pytest.mark.parametrize(
+    ("text", "handles"),
+    [
+        ("ask @alice.bsky.example about it", []),
+        ("@alice-x", []),
+        ("ask @alice. Then @bob...", ["alice", "bob"]),
+        ("@alice - @bob-", ["alice", "bob"]),
+    ],
+)
+def test_a_name_with_a_domain_is_no_mention(text: str, handles: list[str]) -> None:
+    assert find_mentions(text) == handles
+
+
+def test_links_and_mentions_do_not_decide_the_direction_of_a_text() -> None:
+    assert linkify("@a https://example.org #tag").count(' dir="ltr">') == 3
+    assert "dir=" not in linkify("#\u0633\u0644\u0627\u0645")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +83,9 @@ def test_only_the_first_hashtags_of_a_text_are_indexed_and_all_are_links() -> No
 
 def test_a_link_keeps_its_address_and_displays_it_without_the_scheme() -> None:
     html = linkify("see https://a.org/a?b=1&c=2.")
-    assert html == f'see <a class="link" href="https://a.org/a?b=1&amp;c=2" rel="{REL}">a.org/a?b=1&amp;c=2</a>.'
+    assert (
+        html == f'see <a class="link" href="https://a.org/a?b=1&amp;c=2" rel="{REL}" dir="ltr">a.org/a?b=1&amp;c=2</a>.'
+    )
 
 
 def test_a_mention_leads_to_the_profile_and_a_hashtag_to_its_timeline() -> None:
@@ -164,15 +206,26 @@ def test_counted_mentions_and_hashtags_are_linked(text: str) -> None:
     ],
 )
 def test_a_mention_with_the_own_host_leads_to_the_profile(monkeypatch: pytest.MonkeyPatch, text, handles) -> None:
-    monkeypatch.setattr(token_scanner, "_own_hosts", ())
-    token_scanner.set_own_site("https://social.example:8443")
+    monkeypatch.setattr(own_site, "_hosts", ())
+    own_site.set_own_site("https://social.example:8443")
     assert find_mentions(text) == handles
     assert hrefs(text) == [f"/@{handle}/" for handle in handles]
     assert Markup(linkify(text)).text == text
 
 
 def test_a_typed_name_with_the_begin_of_the_own_host_is_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_scanner, "_own_hosts", ())
-    token_scanner.set_own_site("https://social.example")
+    monkeypatch.setattr(own_site, "_hosts", ())
+    own_site.set_own_site("https://social.example")
     names = ("bob", "bob@", "bob@Soc", "bob@social.example", "bob@elsewhere")
-    assert [token_scanner.remove_own_host(name) for name in names] == ["bob"] * 4 + ["bob@elsewhere"]
+    assert [token_scanner.remove_begun_host(name) for name in names] == ["bob"] * 4 + ["bob@elsewhere"]
+
+
+@pytest.mark.parametrize("typed", ["bob", "Bob@social.example", "BOB@Social.Example:8443", "ｂｏｂ＠social.example"])
+def test_a_handle_may_have_the_own_host(monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    monkeypatch.setattr(own_site, "_hosts", ())
+    own_site.set_own_site("https://social.example:8443")
+    assert normalize_handle(typed) == "bob"
+    assert parse_query(f"from:@{typed}").author == "bob"
+    for other in ("bob@social.exampl", "bob@other.example", "bob@"):
+        with pytest.raises(InvalidHandle):
+            normalize_handle(other)

@@ -40,6 +40,11 @@ EXCEPTIONS = {
         "Extract t.co URLs skipping trailing characters and adjusting indices correctly",
     ): T_CO,
     ("urls", "Extract domain followed by Japanese characters"): "bare domains are ASCII, against look-alikes",
+    ("urls", "Extract long URL without protocol surrounded by CJK characters"): "a path has letters of every script",
+    (
+        "all",
+        "Autolink @mention if followed by . and TLD",
+    ): "a name with a domain is an account elsewhere, as in Mastodon",
     ("urls", "Extract URL before newline"): "`it.so` alone is taken for a file name, `it.so/abcde` is not",
     ("urls", "Valid url: port and userinfo"): "a user name dresses up another host",
     ("urls", "Valid url: ipv6"): "no IPv6 addresses",

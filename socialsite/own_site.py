@@ -1,0 +1,23 @@
+"""The host of this site, which people write behind a name, as in `@name@host`."""
+
+from urllib.parse import urlsplit
+
+_hosts: tuple[str, ...] = ()
+
+
+def set_own_site(url: str) -> None:
+    """Let `name@host` with the host of this URL, with or without its port, be `name`. The app calls this once."""
+    global _hosts
+    parts = urlsplit(url)
+    _hosts = tuple(dict.fromkeys(host.lower() for host in (parts.netloc, parts.hostname) if host))
+
+
+def own_hosts() -> tuple[str, ...]:
+    """Return the host of the site in lower case, with and without its port."""
+    return _hosts
+
+
+def remove_own_host(name: str) -> str:
+    """Return `name` for `name@host` with the own host, and any other text unchanged."""
+    handle, _, host = name.partition("@")
+    return handle if host.lower() in _hosts else name
