@@ -4,6 +4,7 @@ https://docs.joinmastodon.org/methods/streaming/. A stream is one or two subscri
 it has the rights, replays and limits of the site's pages. Only the frames and messages differ.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Final, Literal
 from urllib.parse import parse_qs
@@ -21,7 +22,7 @@ from accounts.sessions.authentication import require_account
 from accounts.sessions.sockets import SocketViewer
 from accounts.sessions.tokens import AccessTokenService
 from socialsite.analytics import prometheus
-from socialsite.errors import Forbidden, Invalid, NotFound
+from socialsite.errors import Forbidden, Invalid, NotFound, RateLimited
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.web.event_stream import EventStreamResponse, EventStreamWriter
@@ -56,6 +57,10 @@ SUBSCRIPTIONS: Final[dict[str, dict[str, str]]] = {
 }
 """Stream without a parameter -> its subscriptions. This site has no posts of other sites and no direct messages."""
 MEDIA_SUFFIX = ":media"
+EVENT_STREAMS_PER_ACCOUNT, EVENT_STREAMS_PER_ADDRESS = 24, 128
+"""Maximum open responses of server-sent events of a process. An app opens one for each stream that it shows."""
+EVENT_STREAMS_RETRY_S = 60
+_open_streams: Counter[AccountId | str] = Counter()
 
 ERRORS: Final = {
     socket_messages.BAD_MESSAGE: ("The message is not valid", 400),
@@ -267,7 +272,7 @@ async def stream_events(request: SiteRequest, stream: str = "") -> HttpResponseB
     stream = stream.replace("/", ":") or fields.get("stream", "")
     if stream.startswith("public") and flag(fields, "only_media") and not stream.endswith(MEDIA_SUFFIX):
         stream += MEDIA_SUFFIX
-    account_id, services = AccountId(require_account(request).id), request.services
+    account_id, services, address = AccountId(require_account(request).id), request.services, request.client_address
     server = await streaming_servers.get(services)
     parameters = {name: fields.get(name, "") for name in ("tag", "list")}
     try:
@@ -279,13 +284,16 @@ async def stream_events(request: SiteRequest, stream: str = "") -> HttpResponseB
         raise error from refusal
     except SubscriptionDenied as denied:
         raise NotFound from denied
+    if _open_streams[account_id] >= EVENT_STREAMS_PER_ACCOUNT or _open_streams[address] >= EVENT_STREAMS_PER_ADDRESS:
+        raise RateLimited("address", EVENT_STREAMS_RETRY_S)
     encoder = shared_encoder(server, services, request.site_url, EventFrames)
-    return EventStreamResponse(_events(server, account_id, token, encoder, subscriptions))
+    return EventStreamResponse(_events(server, account_id, address, token, encoder, subscriptions))
 
 
 async def _events(
     server: StreamingServer,
     account_id: AccountId,
+    address: str,
     token: ApiToken,
     encoder: FrameEncoder,
     subscriptions: dict[str, str],
@@ -294,6 +302,7 @@ async def _events(
     socket = LiveSocket(writer, account_id, token.id, settings.LANGUAGE_CODE, encoder)
     server.connect(socket)
     prometheus.SOCKETS.inc()
+    _open_streams.update((account_id, address))
     try:
         for name, timeline in subscriptions.items():
             server.subscribe(socket, name, timeline=timeline)
@@ -302,3 +311,7 @@ async def _events(
     finally:
         server.disconnect(socket)
         prometheus.SOCKETS.dec()
+        for each in (account_id, address):
+            _open_streams[each] -= 1
+            if not _open_streams[each]:
+                del _open_streams[each]

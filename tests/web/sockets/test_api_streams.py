@@ -5,6 +5,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
@@ -16,6 +17,7 @@ from websockets.typing import Subprotocol
 from tests.support.api import create_token
 from tests.support.sockets import RECEIVE_TIMEOUT_S, running_daphne, sign_in_cookie
 from tests.support.waiting import eventually
+from timelines.api.streaming import EVENT_STREAMS_PER_ACCOUNT
 from timelines.posts.post import FOLLOWERS
 
 Event = dict[str, Any]
@@ -326,3 +328,23 @@ async def test_a_limit_is_in_force_at_once_on_open_streams_of_two_processes(daph
         for handle, texts in streams:
             assert "after step 1" in texts, handle
             assert ("after step 0" in texts) == (handle == "alice"), handle
+
+
+async def test_an_account_has_a_maximum_of_event_streams(daphne, world, services) -> None:
+    await world.person("ivy")
+    headers = {"Authorization": f"Bearer {await create_token(services, 'ivy')}"}
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(httpx.AsyncClient(base_url=daphne.origin, headers=headers))
+        for _ in range(EVENT_STREAMS_PER_ACCOUNT):
+            response = await stack.enter_async_context(client.stream("GET", "/api/v1/streaming/user"))
+            assert response.status_code == 200
+        assert (await client.get("/api/v1/streaming/user")).status_code == 429
+
+    async def is_open_again() -> bool:
+        async with (
+            httpx.AsyncClient(base_url=daphne.origin, headers=headers) as client,
+            client.stream("GET", "/api/v1/streaming/user") as response,
+        ):
+            return response.status_code == 200
+
+    await eventually(is_open_again)
