@@ -13,8 +13,10 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest
+from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -32,6 +34,7 @@ HTML_TYPE, JSON_TYPE = "text/html", "application/json"
 JSON_TYPES = (JSON_TYPE, "application/json; charset=utf-8", "application/json; charset=UTF-8")
 """Media types of JSON in Accept headers. The charset has no meaning for JSON, but Django compares it."""
 ACCEPT_CACHE_MAX_LENGTH = 200  # characters of the longest Accept that is cached
+PORT_MAX_DIGITS = 5
 NEXT_URL_MAX_LENGTH = 2000  # characters; Django refuses to redirect to more than 2,048
 
 JSON_INTEGER_MAX = 1 << 64  # larger integers are not ids, and are slow to format
@@ -172,6 +175,9 @@ def _check_host(host: str, patterns: tuple[str, ...]) -> str:
     """Return the host if Django allows it. `patterns` is settings.ALLOWED_HOSTS, a part of the cache key."""
     request = HttpRequest()
     request.META["HTTP_HOST"] = host
+    _, port = split_domain_port(host)
+    if len(port) > PORT_MAX_DIGITS or int(port or 1) not in range(1, 1 << 16):
+        raise DisallowedHost("The port of Host is not a port.")
     return request.get_host()
 
 

@@ -9,7 +9,7 @@ from django.urls import Resolver404
 from socialsite.web.handler import AsyncHandler
 from socialsite.web.messages import LazyCookieStorage
 from socialsite.web.middleware.django_async import AsyncSecurityMiddleware
-from socialsite.web.requests import SiteRequest
+from socialsite.web.requests import SiteRequest, _check_host
 
 
 async def respond(request):
@@ -68,3 +68,10 @@ def test_a_request_without_messages_computes_no_signer():
     following = AsyncRequestFactory().get("/")
     following.COOKIES["messages"] = response.cookies["messages"].value
     assert [str(message) for message in LazyCookieStorage(following)] == ["Saved."]
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "99999", "0" * 5_000 + "80"])
+def test_a_host_with_an_impossible_port_is_refused(port: str) -> None:
+    with pytest.raises(DisallowedHost):
+        _check_host(f"localhost:{port}", ("localhost",))
+    assert _check_host("localhost:65535", ("localhost",)) == "localhost:65535"
