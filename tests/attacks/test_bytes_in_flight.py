@@ -2,14 +2,27 @@
 
 import asyncio
 import contextlib
+import os
+import socket
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
+from tests.attacks.test_request_budget import forget_peak, peak_kb
 from tests.support.browser import HttpBrowser
+from tests.support.pictures import picture
+from tests.support.plain_http import PLAIN_HTTP
 from tests.support.sockets import DaphneProcess
 from tests.support.waiting import eventually
+from tests.web.media.test_pictures import upload
+from timelines.media.storage import MediaFiles
 
+__all__ = ["upload"]
+Upload = Callable[..., Awaitable[httpx.Response]]
+
+READERS = 40
 MEGABYTES, TOKEN = 24, "1-" + "a" * 43
 
 
@@ -68,3 +81,29 @@ async def test_an_account_has_a_sum_of_unfinished_bodies(daphne: DaphneProcess) 
     third = await begin_upload(daphne, "/accounts/import/", 1, *head)
     assert open_file_bytes(daphne) - before >= (MEGABYTES - 8) * 2**20
     third.close()
+
+
+async def test_pictures_that_nobody_reads_take_little_memory(
+    daphne: DaphneProcess, alice: HttpBrowser, upload: Upload
+) -> None:
+    """Forty visitors request a picture of 8 MB and read nothing. Another visitor reads all of it meanwhile."""
+    media = (await upload(alice, picture())).json()
+    await alice.publish("see", media_ids=media["id"])
+    folder = MediaFiles().folder
+    assert folder is not None
+    file = next(folder.rglob(f"{media['name']}.full.*"))
+    file.write_bytes(file.read_bytes() + os.urandom(8_000_000))
+    before, slow = forget_peak(daphne), []
+    for _ in range(READERS):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.connect(("127.0.0.1", daphne.port))
+        client.sendall(f"GET {media['url']} HTTP/1.1\r\nHost: 127.0.0.1:{daphne.port}\r\n\r\n".encode())
+        slow.append(client)
+    async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as reader:
+        for _ in range(5):
+            assert len((await reader.get(media["url"])).content) > 8_000_000
+            assert (await reader.get("/livez")).status_code == 200
+    assert peak_kb(daphne) - before < 40_000
+    for client in slow:
+        client.close()
