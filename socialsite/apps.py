@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 
-from socialsite.own_site import set_own_site
+from socialsite.site_host import set_own_site
 
 
 class SocialsiteConfig(AppConfig):

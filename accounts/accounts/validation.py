@@ -28,7 +28,7 @@ from socialsite.characters import (
 )
 from socialsite.errors import LazyText
 from socialsite.languages import LANGUAGE_NAMES, parse_language
-from socialsite.own_site import remove_own_host
+from socialsite.site_host import remove_own_host
 
 HANDLE_MAX_LENGTH = 20
 RAW_HANDLE_MAX_LENGTH = 100

@@ -11,7 +11,7 @@ from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
-from socialsite.own_site import remove_own_host
+from socialsite.site_host import remove_own_host
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint

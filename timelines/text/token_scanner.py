@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from socialsite.characters import fold_hashtag
-from socialsite.own_site import own_hosts
+from socialsite.site_host import own_hosts
 from timelines.text.hosts import host_length, is_bare_host
 
 TAG_LENGTH_CAP = 100

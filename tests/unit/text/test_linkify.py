@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accounts.accounts.validation import InvalidHandle, normalize_handle
-from socialsite import own_site
+from socialsite import site_host
 from socialsite.characters import readable_url
 from tests.support.markup import Markup
 from timelines.search.query import parse_query
@@ -206,24 +206,24 @@ def test_counted_mentions_and_hashtags_are_linked(text: str) -> None:
     ],
 )
 def test_a_mention_with_the_own_host_leads_to_the_profile(monkeypatch: pytest.MonkeyPatch, text, handles) -> None:
-    monkeypatch.setattr(own_site, "_hosts", ())
-    own_site.set_own_site("https://social.example:8443")
+    monkeypatch.setattr(site_host, "_hosts", ())
+    site_host.set_own_site("https://social.example:8443")
     assert find_mentions(text) == handles
     assert hrefs(text) == [f"/@{handle}/" for handle in handles]
     assert Markup(linkify(text)).text == text
 
 
 def test_a_typed_name_with_the_begin_of_the_own_host_is_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_site, "_hosts", ())
-    own_site.set_own_site("https://social.example")
+    monkeypatch.setattr(site_host, "_hosts", ())
+    site_host.set_own_site("https://social.example")
     names = ("bob", "bob@", "bob@Soc", "bob@social.example", "bob@elsewhere")
     assert [token_scanner.remove_begun_host(name) for name in names] == ["bob"] * 4 + ["bob@elsewhere"]
 
 
 @pytest.mark.parametrize("typed", ["bob", "Bob@social.example", "BOB@Social.Example:8443", "ｂｏｂ＠social.example"])
 def test_a_handle_may_have_the_own_host(monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
-    monkeypatch.setattr(own_site, "_hosts", ())
-    own_site.set_own_site("https://social.example:8443")
+    monkeypatch.setattr(site_host, "_hosts", ())
+    site_host.set_own_site("https://social.example:8443")
     assert normalize_handle(typed) == "bob"
     assert parse_query(f"from:@{typed}").author == "bob"
     for other in ("bob@social.exampl", "bob@other.example", "bob@"):
