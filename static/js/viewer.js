@@ -1,8 +1,9 @@
 /**
- * Shows the pictures of a post large: arrow keys, swipe, description, download. Loaded at the first click on a picture.
+ * Shows the pictures of a post large: arrow keys, swipe, description, download; Back, Escape and a swipe down close. Loaded at the first click on a picture.
  * Without this script the link of a picture leads to its full size.
  */
 
+import { openLayer } from "./layers.js";
 import { part } from "./picture_parts.js";
 
 const SWIPE_PX = 50;
@@ -17,7 +18,7 @@ async function loadViewer() {
 class Viewer {
   #links = [];
   #at = 0;
-  #startX = null;
+  #start = null; // event at which a finger or the mouse went down
 
   constructor(element) {
     this.element = element;
@@ -25,6 +26,7 @@ class Viewer {
     this.count = element.querySelector("#viewer-count");
     this.alt = element.querySelector(".viewer-alt");
     this.download = element.querySelector("[download]");
+    this.close = element.querySelector("[data-close]");
     this.report = element.querySelector(".viewer-report");
     this.steps = element.querySelectorAll("[data-step]");
     const isReversed = getComputedStyle(element).direction === "rtl";
@@ -39,13 +41,15 @@ class Viewer {
       else if (event.target === this.stage || event.target.closest("[data-close]")) element.close();
     });
     element.addEventListener("close", () => this.#links[this.#at]?.focus());
-    this.stage.addEventListener("pointerdown", (event) => (this.#startX = event.isPrimary ? event.clientX : null));
+    this.stage.addEventListener("pointerdown", (event) => (this.#start = event.isPrimary ? event : null));
     this.stage.addEventListener("pointerup", (event) => {
-      const moved = this.#startX === null ? 0 : event.clientX - this.#startX;
-      this.#startX = null;
-      if (Math.abs(moved) >= SWIPE_PX) this.#step(moved < 0 !== isReversed ? 1 : -1);
+      if (!this.#start) return;
+      const [right, down] = [event.clientX - this.#start.clientX, event.clientY - this.#start.clientY];
+      this.#start = null;
+      if (down >= SWIPE_PX && down > Math.abs(right)) element.close();
+      else if (Math.abs(right) >= SWIPE_PX) this.#step(right < 0 !== isReversed ? 1 : -1);
     });
-    this.stage.addEventListener("pointercancel", () => (this.#startX = null));
+    this.stage.addEventListener("pointercancel", () => (this.#start = null));
   }
 
   open(link) {
@@ -54,7 +58,8 @@ class Viewer {
     this.report.hidden = !report;
     if (report) this.report.href = report.getAttribute("href");
     this.#show(this.#links.indexOf(link));
-    this.element.showModal();
+    openLayer(this.element);
+    this.close.focus(); // the first link would be "Report"
   }
 
   #step(step) {

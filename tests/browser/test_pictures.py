@@ -329,6 +329,53 @@ def test_a_swipe_shows_the_next_picture(reader: OpenReader, own: HttpVisitor) ->
     expect(count).to_have_text("Picture 1 of 2")
 
 
+def test_back_closes_the_large_picture_and_stays_on_the_page(me: BrowserPage, own: HttpVisitor) -> None:
+    rows = choose(me.page, PHOTO)
+    rows.get_by_label("Description").fill("A gradient")
+    wait_until_ready(rows, 1)
+    post(me.page)
+    expect(me.entries).to_have_count(1)
+    me.go_to("/public/")
+    me.go_to(f"/@{own.handle}/")
+    viewer = me.page.locator("dialog.viewer")
+    for close in (lambda: me.page.go_back(), lambda: me.page.keyboard.press("Escape")):
+        me.entries.locator("a.picture").first.click()
+        expect(viewer.get_by_role("button", name="Close")).to_be_focused()
+        close()
+        expect(viewer).to_be_hidden()
+        expect(me.page).to_have_url(re.compile(f"/@{own.handle}/$"))
+    me.page.wait_for_function("() => !history.state?.isLayer")
+    me.page.go_back()
+    expect(me.page).to_have_url(re.compile("/public/$"))
+
+
+def test_a_single_picture_keeps_its_place_before_it_arrives(me: BrowserPage) -> None:
+    sizes = [(1200, 900), (600, 1400), (3000, 300), (40, 40)]
+    for number, size in enumerate(sizes, 1):
+        rows = choose(me.page, file(f"{size}.png", picture(size, "PNG"), "image/png"))
+        rows.get_by_label("Description").fill("A gradient")
+        wait_until_ready(rows, 1)
+        post(me.page)
+        expect(me.entries).to_have_count(number)
+    boxes = """() => [...document.querySelectorAll('.pictures-1')]
+        .map((box) => [box.getBoundingClientRect().width, box.getBoundingClientRect().height])"""
+    for width in (320, 390, 1280):
+        me.page.set_viewport_size({"width": width, "height": 844})
+        me.page.route("**/media/**", lambda _: None)  # held back
+        me.page.reload(wait_until="domcontentloaded")
+        before = me.page.evaluate(boxes)
+        me.page.unroute("**/media/**")
+        me.page.reload()
+        for image in me.entries.locator("a.picture img").all():
+            image.scroll_into_view_if_needed()
+        me.page.wait_for_function(
+            "() => [...document.querySelectorAll('a.picture img')].every((image) => image.naturalWidth > 0)"
+        )
+        for box, held_back in zip(me.page.evaluate(boxes), before, strict=True):
+            assert box == pytest.approx(held_back, abs=1)  # the small picture's sides are rounded
+        assert me.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.nightly
 def test_nothing_of_the_pictures_is_inaccessible_or_too_wide(me: BrowserPage) -> None:
     page = me.page

@@ -120,6 +120,19 @@ def test_the_search_field_completes_people_and_leads_to_them(reader: OpenReader,
     me.page.wait_for_url(f"**/@{friend.handle}/")
 
 
+def test_the_suggestions_of_the_side_panel_are_seen_in_a_low_window(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    friend, me = visitor(), reader(visitor(), viewport={"width": 1280, "height": 720})
+    me.go_to("/public/")
+    me.page.locator("#aside-query").press_sequentially(friend.handle)
+    option = me.page.locator("#aside-query-list [role=option]").first
+    expect(option).to_contain_text(f"@{friend.handle}")
+    shown = me.page.locator("#aside-query-list").bounding_box()
+    row = option.bounding_box()
+    assert shown
+    assert row
+    assert shown["height"] >= row["height"] >= 36
+
+
 @pytest.mark.nightly
 def test_adding_somebody_to_a_list_completes_their_handle(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, own = visitor(), visitor()
