@@ -31,14 +31,30 @@ from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from accounts.sessions.values import TokenGrant, hash_secret
 from socialsite.ids import AccountId, ClientId, TimeSource
-from socialsite.limits import ActionLimits, Caller
+from socialsite.limits import ActionLimits, Caller, address_identifier
+from socialsite.recipes.rate_limit import Identifier
 
 APP_NAME_MAX_LENGTH = 60
-URI_MAX_LENGTH = 2_000
+URI_MAX_LENGTH = 500
 REDIRECT_URIS_MAX = 10
+REDIRECT_URIS_MAX_LENGTH = 1_500
+"""Of all URIs together. Everybody may register an app, which is stored for a day."""
 STATE_MAX_LENGTH = 4_096
-FORBIDDEN_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about", "view-source", "ws", "wss"})
-"""Schemes that a browser would run or show itself, or that lead to no app."""
+APPS_PER_DAY_AND_ADDRESS, APPS_PER_DAY = 500, 20_000
+_HANDLED_NAMES = (
+    "about acap acct admin android-app app-settings appstream apt bitcoin blob brave cap chrome "
+    "chrome-extension cid content data dav dict dns edge facetime facetime-audio feed file filesystem finger "
+    "fish ftp ftps geo git go googlechrome gopher help http https imap intent ipfs ipns irc ircs itms "
+    "itms-apps itms-services jabber jar javascript ldap ldaps livescript mailto man market matrix mid mms "
+    "mocha moz-extension ms-appinstaller ms-settings ms-windows-store msteams news nfs nntp onenote opera "
+    "pkcs11 pop prefs res resource rlogin rsync rtsp search search-ms sftp shell shortcuts sip sips skype "
+    "slack sms smb snmp ssh steam stun svn tel teams telnet tftp tg urn vbscript view-source vivaldi vnc "
+    "webcal whatsapp workflow ws wss wyciwyg x-apple xmpp zoommtg"
+)
+_HANDLED_SCHEMES = frozenset(_HANDLED_NAMES.split())
+"""Schemes that browsers, operating systems and well-known programs handle, or that lead to no app. Others may be those
+of an app, with a dot (RFC 8252, 7.1) or, as many apps for Mastodon have them, without: icecubesapp, ivory, mona."""
+_HANDLED_PREFIXES = ("ms-", "x-apple", "chrome", "moz-", "web+", "com.apple.", "x-web-search", "callto", "app-")
 CLIENT_ID_PATTERN = re.compile(r"[0-9a-f]{32}")
 _SCHEME_PATTERN = re.compile(r"[a-z][a-z0-9.+-]*")
 
@@ -69,12 +85,20 @@ class OAuthService:
             errors["client_name"] = _("The name of an app has 1 to %d characters.") % APP_NAME_MAX_LENGTH
         if website and not (_is_redirect_uri(website) and website.startswith(("http://", "https://"))):
             errors["website"] = _("This is not a web address.")
-        if not 0 < len(redirect_uris) <= REDIRECT_URIS_MAX or not all(map(_is_redirect_uri, redirect_uris)):
+        is_short = (
+            0 < len(redirect_uris) <= REDIRECT_URIS_MAX and sum(map(len, redirect_uris)) <= REDIRECT_URIS_MAX_LENGTH
+        )
+        if not is_short or not all(map(_is_redirect_uri, redirect_uris)):
             errors["redirect_uris"] = _("The redirect addresses are missing or not allowed.")
         if not are_known(app_scopes):
             errors["scopes"] = _("One of the scopes is unknown.")
         if errors:
             raise FieldErrors(errors)
+        per_day = {
+            address_identifier(caller.address): APPS_PER_DAY_AND_ADDRESS,
+            Identifier.address("site"): APPS_PER_DAY,
+        }
+        await self.limits.enforce_daily_for(per_day, "apps")
         secret, now_ms = secrets.token_urlsafe(32), self.clock.now_ms()
         app = OAuthApp(
             APP_SCHEMA_VERSION, ClientId(secrets.token_hex(16)), name, website,
@@ -203,4 +227,4 @@ def _is_redirect_uri(uri: str) -> bool:
         return False
     if parts.scheme in ("http", "https"):
         return bool(parts.hostname) and "@" not in parts.netloc
-    return parts.scheme not in FORBIDDEN_SCHEMES
+    return parts.scheme not in _HANDLED_SCHEMES and not parts.scheme.startswith(_HANDLED_PREFIXES)

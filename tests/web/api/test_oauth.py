@@ -64,12 +64,38 @@ async def test_redirect_uris_in_lines(visitor: HttpBrowser) -> None:
         "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "blob:x",
         "", "/callback", "//app.example", "https://", "https:app.example", "http://a@b/", "https://app.example/#x",
         "https://app.example/;x", "https://app example", "https://*", "x\u0000:y", "1x:y", "https://[::1",
+        "intent://x#y", "intent:x", "filesystem:https://a.example/", "chrome://settings", "chrome-extension://x/",
+        "ms-msdt:x", "ms-word:x", "search-ms:x", "mailto:a@b.example", "ftp://a.example", "tel:1", "sms:1", "web+x:y",
+        "itms-services://x", "shortcuts://run", "moz-extension://x", "x-apple.systempreferences:y", "urn:x", "tg://x",
+        "https://app.example/" + "x" * 500,
     ],
 )  # fmt: skip
 async def test_a_dangerous_redirect_uri_is_refused(visitor: HttpBrowser, uri: str) -> None:
     answer = await visitor.http.post("/api/v1/apps", json={"client_name": "An app", "redirect_uris": [uri]})
     assert answer.status_code in (400, 422)
     assert answer.status_code == 400 or "redirect_uris" in answer.json()["details"]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "com.keylesspalace.tusky://my.tusky.app/", "icecubesapp://", "ivory://oauth", "mona://callback", "fedilab://x",
+        "megalodon-android-auth://callback", "mastodon-android-auth://callback", "mastodon://joinmastodon.org/oauth",
+        "fedi://appredirect", "tooot://instance-auth", "mammoth://", "mastopiri://callback", "whalebird://x",
+        "subwaytooter-oauth://x", "moshidon-android-auth://callback", "org.joinmastodon.app:/oauth", "http://127.0.0.1:1/",
+        "https://elk.zone/api/x/oauth/https%3A%2F%2Fa.example", OUT_OF_BAND,
+    ],
+)  # fmt: skip
+async def test_the_redirect_uri_of_an_app_is_accepted(visitor: HttpBrowser, uri: str) -> None:
+    answer = await visitor.http.post("/api/v1/apps", json={"client_name": "An app", "redirect_uris": [uri]})
+    assert answer.status_code == 200
+
+
+async def test_all_redirect_uris_of_an_app_have_1500_characters_at_most(visitor: HttpBrowser) -> None:
+    uris = ["https://app.example/" + str(n) * 280 for n in range(6)]
+    for count, status in ((5, 200), (6, 422)):
+        answer = await visitor.http.post("/api/v1/apps", json={"client_name": "An app", "redirect_uris": uris[:count]})
+        assert answer.status_code == status
 
 
 @pytest.mark.parametrize("name", ["Evil\n\nYour account is locked.", "An \u202eppa", "\u200b", "x" * 61, "a\0b"])
