@@ -40,6 +40,10 @@ NEWCOMER_RULES = frozenset({"post", "posts", "follow", "media"})
 """The rules of which new accounts have a third of the limit."""
 NEWCOMER_SHARE = 3
 NEWCOMER_FOLLOWS_PER_DAY = 50
+TEXT_BYTES_PER_DAY = 8 << 20
+"""Bytes of posts and versions that an account may write a day: 16,000 posts of 500 letters."""
+IMPORT_BYTES_PER_DAY = 256 << 20
+"""Bytes of texts that an account may import a day: 70,000 posts with 3.7 kB each."""
 
 Hits = list[tuple[Identifier, list[Rule]]]
 
@@ -142,6 +146,18 @@ class ActionLimits:
         if not limits or not wanted:
             return wanted
         return await self._limiter.hit_daily(name, limits, wanted, self._clock.server_ms())
+
+    async def enforce_bytes(
+        self, caller: Caller | None, size_bytes: int, per_day: int = TEXT_BYTES_PER_DAY, name: str = "bytes"
+    ) -> None:
+        """Count bytes that stay in the store for the account and the address today (UTC). Raises RateLimited.
+
+        Refused bytes are not counted. Accepted ones stay counted if the action fails later.
+        """
+        granted = await self.take_daily(caller, name, per_day, size_bytes)
+        if granted < size_bytes:
+            await self.refund_daily(caller, name, granted)
+            raise RateLimited(name, (DAY_MS - self._clock.server_ms() % DAY_MS) // 1000 + 1)
 
     async def refund_daily(self, caller: Caller | None, name: str, unused: int) -> None:
         """Subtract uses that `take_daily` allowed. An error of the store is ignored, since the counter expires."""

@@ -16,8 +16,9 @@ from django.core.files.base import ContentFile
 
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
+from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, PostId
-from socialsite.limits import Caller
+from socialsite.limits import IMPORT_BYTES_PER_DAY, ActionLimits, Caller
 from socialsite.tasks import run_all_to_end
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
@@ -107,6 +108,7 @@ class PostsImport:
     media: MediaService
     media_processing: MediaProcessing
     new_hashtags: NewHashtagLimit
+    limits: ActionLimits
     rows_per_segment: int = ROWS_PER_SEGMENT
 
     async def run(
@@ -189,6 +191,12 @@ class PostsImport:
         tally.counts["standing"] += len(rows) - len(due)
         if not due:
             return
+        if options.caller is not None:
+            size_bytes = len(msgspec.msgpack.encode([row.versions for row in due]))
+            try:
+                await self.limits.enforce_bytes(options.caller, size_bytes, IMPORT_BYTES_PER_DAY, "importbytes")
+            except RateLimited:
+                raise ArchiveUnreadable("too_large") from None
         new = [(row.source_id, row.wanted_id) for row in due if row.source_id not in sources]
         sources |= await self.posts.claim(new)
         if options.record is not None:

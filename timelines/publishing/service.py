@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
+import msgspec
 from django.utils.translation import gettext as _
 from msgspec import structs
 
@@ -178,7 +179,8 @@ class PublishingService:
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         reserve = self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms)
         try:
-            return await self._publish_counted(reserve, text, audience, redraft_of, caller, now_ms)
+            size_bytes = len(msgspec.msgpack.encode((text, details)))
+            return await self._publish_counted(reserve, text, size_bytes, audience, redraft_of, caller, now_ms)
         except NotConfirmed as error:
             raise PostUnconfirmed from error
 
@@ -186,6 +188,7 @@ class PublishingService:
         self,
         reserve: Awaitable[Request],
         text: str,
+        size_bytes: int,
         audience: int | None,
         redraft_of: PostId | None,
         caller: Caller | None,
@@ -200,6 +203,7 @@ class PublishingService:
                 stack.enter_async_context(self.limits.refundable(caller, "post")),
                 stack.enter_async_context(self.limits.refundable_daily(caller, "posts", self.posts_per_day)),
                 self.check_memory(),
+                self.limits.enforce_bytes(caller, size_bytes),
             )
             request, unused = _limit_new_hashtags(request, taken)
             refund = self.new_hashtags.refund(caller, unused)

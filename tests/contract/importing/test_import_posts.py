@@ -140,6 +140,7 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
         media=services.media,
         media_processing=services.media_processing,
         new_hashtags=services.new_hashtags,
+        limits=services.action_limits,
         rows_per_segment=20,
     )
 
