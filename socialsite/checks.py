@@ -8,6 +8,7 @@
     socialsite.E006  shards or a proxy do not agree with the URL
     socialsite.E007  ARCHIVE_URL names no archive, or psycopg is missing  (offline)
     socialsite.E008  MEDIA_ROOT is another folder than that of the site's pictures
+    socialsite.E009  the archive of ARCHIVE_URL does not answer
     socialsite.W001  a server keeps its data in memory only
     socialsite.W002  a variable looks like REDIS_<COMPONENT>_URL, but the component is unknown  (offline, tag redis)
     socialsite.W003  a failover may lose posts, and REQUIRE_REPLICAS is not set  (offline, tag redis, --deploy)
@@ -39,7 +40,7 @@ from timelines import keys
 from timelines.archive.factory import create_archive
 from timelines.media.repository import MediaRows
 from timelines.media.storage import FOLDER_ID_FILE, MediaFiles
-from timelines.posts.archive import InvalidArchiveUrl
+from timelines.posts.archive import ArchiveUnavailable, InvalidArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Whether the checks may connect. The `check` command sets it for --tag redis (management/commands/check.py)."""
@@ -182,6 +183,7 @@ async def _check_store(urls: StoreUrls) -> list[CheckMessage]:
     try:
         messages = [message for node in store.nodes for message in await _check_node(node)]
         messages += [Error(fault.reason, id="socialsite.E006") for fault in await find_mark_faults(store)]
+        messages += await _check_archive_server()
         return messages or [*await _check_partitions(store), *await _check_media_folder(store)]
     finally:
         await store.close()
@@ -193,6 +195,21 @@ async def _check_node(node: Node) -> Sequence[CheckMessage]:
     except StoreError as error:
         return [_unreachable_error(f"{node.address}: {error}")]
     return check_server_info(str(node.address), parse_info(b"\r\n".join(replies)))
+
+
+async def _check_archive_server() -> list[CheckMessage]:
+    try:
+        archive = create_archive(settings.ARCHIVE_URL)
+    except InvalidArchiveUrl:  # `check_archive` reports it
+        return []
+    try:
+        await archive.check()
+    except ArchiveUnavailable as error:
+        hint = "Pages with archived posts answer 503 until it does."
+        return [Error(str(error), hint=hint, id="socialsite.E009")]
+    finally:
+        await archive.close()
+    return []
 
 
 async def _check_partitions(store: Store) -> list[CheckMessage]:

@@ -149,6 +149,10 @@ class Services:
         self.repositories = Repositories(store, clock, config)
         self.rules = {name: Rule(name, limit) for name, limit in config.rate_limits.items()}
 
+    async def check_archive(self) -> None:
+        """Raise ArchiveUnavailable if the archive of old posts does not answer."""
+        await self.repositories.archive.check()
+
     def _build(self, service_class: type[S], **parts: object) -> S:
         """Return a service of this class. Fields that are not in `parts` are filled by type or name.
 

@@ -56,6 +56,7 @@ async def run_checks(check: Check) -> tuple[Results, dict[str, tuple[int, int]]]
         run_together(*(_try_check(name, work(check)) for name, work in CHECKS.items())),
     )
     faults = [f"{name} ({state})" for name, state in ready.components.items() if state not in (OK, FULL)]
+    faults += [f"archive ({ready.archive})"] if ready.archive != OK else []
     lost, replicas = _find_lost_replicas(infos, check.board.replicas, check.now_ms)
     results: Results = {
         "store": _about(faults),

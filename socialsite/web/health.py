@@ -54,6 +54,8 @@ class Readiness:
 
     components: dict[str, str]
     queues: dict[str, QueueDepth] = field(default_factory=dict)
+    archive: str = "ok"
+    """ok or unavailable. It does not affect `is_ready`: only pages with archived posts need it."""
 
     @property
     def is_ready(self) -> bool:
@@ -88,15 +90,16 @@ async def check_readiness() -> Readiness:
 async def check_services(services: SiteServices, until: float) -> Readiness:
     """Check all components of open services. `until` is a deadline by the event loop's clock."""
     nodes = services.store.nodes
-    node_states, write_states, mark_states, queues = await run_together(
+    node_states, write_states, mark_states, queues, archive = await run_together(
         run_together(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),
         run_together(*(_probe_write(services, name, until) for name in COMPONENTS)),
         _check_marks(services, until),
         read_queue_depths(services, until),
+        reply_or(state_from_error, services.check_archive(), until),
     )
     by_node = dict(zip(nodes, node_states, strict=True))
     states = (_combine_states(services, *each, by_node) for each in zip(COMPONENTS, write_states, strict=True))
-    return Readiness({**dict(zip(COMPONENTS, states, strict=True)), **mark_states}, queues)
+    return Readiness({**dict(zip(COMPONENTS, states, strict=True)), **mark_states}, queues, archive or OK)
 
 
 async def read_queue_depths(services: SiteServices, until: float) -> dict[str, QueueDepth]:

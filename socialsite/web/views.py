@@ -31,7 +31,7 @@ async def livez(request: SiteRequest) -> HttpResponse:
 async def readyz(request: SiteRequest) -> HttpResponse:
     """Report whether every component answers and accepts writes. If one does not, the status is 503.
 
-    `outbox` does not affect the status: readers are served while jobs are waiting for workers.
+    `outbox`, `queues` and `archive` do not affect the status: readers are served while jobs wait for workers.
     """
     ready = await share_readiness()
     status = HTTPStatus.OK if ready.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
@@ -42,6 +42,8 @@ async def readyz(request: SiteRequest) -> HttpResponse:
         "version": __version__,
         "components": ready.components,
         "outbox": ready.outbox,
+        "queues": ready.queues,
+        "archive": ready.archive,
     }
     return json_response(report, status, headers)
 

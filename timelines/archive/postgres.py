@@ -86,6 +86,9 @@ class PostgresArchive:
                 yield page
                 last_id = page[-1][0]
 
+    async def check(self) -> None:
+        await self._pool.run("SELECT 0::bigint, ''::bytea")
+
     async def close(self) -> None:
         await self._pool.close()
 
@@ -102,6 +105,7 @@ class PostgresPool:
         self._timeout_s = timeout_s
         self._pool: Pool | None = None
         self._failure: Exception | None = None
+        self._connection_class = self._make_connection_class()
         self._closing: set[asyncio.Task[None]] = set()
 
     async def run(self, query: LiteralString, parameters: Sequence[object] = ()) -> list[ArchivedBody]:
@@ -134,6 +138,7 @@ class PostgresPool:
             self._failure = None
             self._pool = AsyncConnectionPool(
                 self._conninfo,
+                connection_class=self._connection_class,
                 # Prepared statements would fail behind a pooler such as PgBouncer, which changes the server connection.
                 kwargs={"autocommit": True, "prepare_threshold": None},
                 configure=self._configure,
@@ -147,6 +152,20 @@ class PostgresPool:
         pool = self._pool
         await pool.open()
         return pool
+
+    def _make_connection_class(self) -> type[Connection]:
+        """Return a class of connections that remembers why one could not be made. The pool only logs that."""
+
+        class Recorded(psycopg.AsyncConnection[ArchivedBody]):
+            @classmethod
+            async def connect(cls, *args: Any, **options: Any) -> Any:
+                try:
+                    return await super().connect(*args, **options)
+                except psycopg.Error as error:
+                    self._failure = error
+                    raise
+
+        return Recorded
 
     async def _configure(self, connection: Connection) -> None:
         try:

@@ -46,6 +46,10 @@ class SQLiteArchive:
             yield page
             last_id = page[-1][0]
 
+    async def check(self) -> None:
+        if self._path.exists():
+            await self._run(self._read, "SELECT id, body FROM posts LIMIT 1", ())
+
     async def close(self) -> None:
         with contextlib.suppress(ArchiveUnavailable):
             await self._run(self._close)

@@ -40,6 +40,10 @@ class Archive(Protocol):
         """Yield all bodies in the order of their ids, as lists of bounded length."""
         ...
 
+    async def check(self) -> None:
+        """Raise ArchiveUnavailable if the archive does not answer. An archive that was never used is in order."""
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -59,6 +63,9 @@ class NoArchive:
     async def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         return
         yield
+
+    async def check(self) -> None:
+        """Do nothing: a site without an archive needs none."""
 
     async def close(self) -> None:
         """Do nothing, since no connection is open."""

@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from socialsite.checks import _check_archive_server
 from socialsite.container import Services
+from socialsite.recipes.job_queue import QUEUE_NAMES
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
@@ -18,10 +20,12 @@ from socialsite.web import health
 from socialsite.web.health import COMPONENTS, check_readiness, state_from_info
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
+from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.site import ROOT
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import PASSWORD
+from timelines.posts.archive import ArchiveUnavailable
 
 RESERVE = 16 * 1024 * 1024
 BUSY_S = 0.5
@@ -179,6 +183,29 @@ async def test_the_outbox_is_reported_without_an_effect_on_the_status(alice, vis
     answer = await visitor.get("/readyz")
     assert (answer.status_code, answer.json()["outbox"]["waiting"]) == (200, 1)
     assert answer.json()["outbox"]["oldest_ms"] >= 0
+
+
+async def test_every_queue_and_the_archive_are_reported(alice, site, visitor):
+    await site.media_queue.add(b"a picture")
+    health.shared_checks.clear()
+    report = (await visitor.get("/readyz")).json()
+    assert set(report["queues"]) == set(site.background_queues) == {*QUEUE_NAMES}
+    assert (report["queues"]["media"]["waiting"], report["archive"]) == (1, "ok")
+
+
+async def test_an_archive_that_does_not_answer_is_reported_with_its_cause(server, visitor, settings):
+    (port,) = free_ports(1)
+    settings.ARCHIVE_URL = url = f"postgresql://site@127.0.0.1:{port}/archive"
+    async with open_services(StoreUrls(server.url), ServiceConfig(archive_url=url)) as services:
+        loop_services.bind(services)
+        for _ in range(2):
+            health.shared_checks.clear()
+            answer = await visitor.get("/readyz")
+            assert (answer.status_code, answer.json()["archive"]) == (200, "unavailable")
+            with pytest.raises(ArchiveUnavailable, match="Connection refused"):
+                await services.check_archive()
+    (error,) = await _check_archive_server()
+    assert (error.id, "Connection refused" in error.msg) == ("socialsite.E009", True)
 
 
 @pytest.mark.parametrize(
