@@ -4,8 +4,8 @@
 #   deploy/redis/create-cluster.sh 10.0.0.1:6379 10.0.0.2:6379 10.0.0.3:6379 10.0.0.4:6379 10.0.0.5:6379 10.0.0.6:6379
 #
 # Each server runs redis.conf with cluster.conf included, and its port + 10000 is open to the others.
-# Cluster users are per server: users.acl goes to each. A person who forms the cluster needs more rights than the
-# site ever has: give ADMIN_USER and REDISCLI_AUTH of one made for the occasion (`ACL SETUSER admin on >... ~* &* +@all`).
+# Users are per server: the same users.acl goes to each. The cluster is formed by its user admin, whose password is in
+# REDISCLI_AUTH: ADMIN_USER=admin REDISCLI_AUTH=... deploy/redis/create-cluster.sh ...
 set -eu
 if [ $# -lt 3 ]; then
   sed -n '2,8p' "$0" >&2

@@ -16,7 +16,7 @@ DEPLOY = BASE_DIR / "deploy"
 HOST = "localhost"
 """Replaces the name of the site. It must be a name: TLS clients send no address."""
 HASHED_FILE = "css/site.0123456789ab.css"
-PASSWORDS = {role: f"password-of-{role}" for role in ("web", "worker", "operator", "replica", "sentinel")}
+PASSWORDS = {role: f"password-of-{role}" for role in ("web", "worker", "operator", "admin", "replica", "sentinel")}
 
 
 def program(name: str, package: str) -> str:

