@@ -6,6 +6,20 @@ import sys
 
 from socialsite.web.gc_tuning import set_gc_thresholds
 
+NO_DATABASE = "the site has no SQL database"
+NOT_HERE = {
+    **dict.fromkeys(
+        ("createcachetable", "dbshell", "dumpdata", "flush", "inspectdb", "loaddata", "makemigrations", "migrate",
+         "optimizemigration", "showmigrations", "sqlflush", "sqlmigrate", "sqlsequencereset", "squashmigrations",
+         "testserver"),
+        NO_DATABASE,
+    ),
+    "sendtestemail": "use check_mail ADDRESS",
+    "runserver": "use quickstart",
+    "test": "use make test",
+}  # fmt: skip
+"""The commands of Django that have no use here, and the reason."""
+
 
 def main() -> None:
     set_gc_thresholds()
@@ -14,10 +28,18 @@ def main() -> None:
 
         prepare_environment(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+    from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
+    from django.core.management import execute_from_command_line, get_commands
 
+    name = next((each for each in sys.argv[1:2] if each in NOT_HERE), None)
+    if name is not None:
+        sys.exit(f"{name} is a command of Django that is not used here: {NOT_HERE[name]} (see manage.py help).")
     try:
+        if sys.argv[1:2] in ([], ["help"], ["--help"], ["-h"]):
+            settings.INSTALLED_APPS  # noqa: B018 - loads the settings, which name the commands of the site
+            for each in NOT_HERE:
+                get_commands().pop(each, None)
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:  # one line: what is wrong is not in the code
         if "--traceback" in sys.argv:

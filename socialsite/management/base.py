@@ -16,6 +16,11 @@ from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 
 
+def count_of(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: "1 key", "2 keys"."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 class SiteCommand(BaseCommand):
     """Prints one line for wrong arguments, too. Django would print the usage and exit with status 2."""
 

@@ -44,6 +44,8 @@ class ImportCommand(OperatorCommand):
             raise CommandError(f"{options['file']}: {reason}") from error
         if options["verbosity"] > 0:
             self._print_summary(self.tally)
+        if self.tally.refused and not self.tally.counts.total():
+            raise CommandError(f"{options['file']}: no line of this file can be imported.")
 
     @abstractmethod
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:

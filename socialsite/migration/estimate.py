@@ -13,7 +13,7 @@ from socialsite.store.key import Key
 SAMPLE_SIZE = 100
 """The number of keys of each family whose memory is measured."""
 KEYS_PER_S = 12_000
-SECONDS_PER_SLICE = 0.01
+SECONDS_PER_SLICE = 0.1
 """KEYS_PER_S and SECONDS_PER_SLICE were measured on one busy machine (docs/reference/migration.md).
 
 Dedicated servers are faster.

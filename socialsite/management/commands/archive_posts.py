@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
 from socialsite.maintenance.scanning import count_keys
-from socialsite.management.base import OperatorCommand
+from socialsite.management.base import OperatorCommand, count_of
 from timelines.archive.service import public_url
 
 AGE_UNITS_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
@@ -37,20 +37,20 @@ class Command(OperatorCommand):
         archiving = services.archiving
         if options["undo"]:
             with self.progress_bar("Posts", None) as step:
-                self.print_line(f"Brought {await archiving.restore_all(step)} posts back.")
+                self.print_line(f"Brought {count_of(await archiving.restore_all(step), 'post')} back.")
             return
         before_ms = services.clock.now_ms() - self.age_ms
         with self.progress_bar("Keys", await count_keys(services.store)) as step:
             result = await archiving.archive(before_ms, step, dry_run=options["dry_run"])
         if options["dry_run"]:
-            self.print_line(f"Would move {result.posts} posts that take {result.bytes_before / 1e6:.1f} MB.")
+            self.print_line(f"Would move {count_of(result.posts, 'post')} of {result.bytes_before / 1e6:.1f} MB.")
             return
         self.print_line(
-            f"Moved {result.posts} posts to {public_url(settings.ARCHIVE_URL)}: their keys took "
+            f"Moved {count_of(result.posts, 'post')} to {public_url(settings.ARCHIVE_URL)}: their keys took "
             f"{result.bytes_before / 1e6:.1f} MB and take {result.bytes_after / 1e6:.1f} MB."
         )
         if result.removed:
-            self.print_line(f"Took {result.removed} bodies out of the archive whose posts are deleted.")
+            self.print_line(f"Removed {count_of(result.removed, 'body', 'bodies')} of deleted posts from the archive.")
 
 
 def parse_age_ms(text: str) -> int:

@@ -10,7 +10,7 @@ from socialsite.container import Services
 from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.scanning import TopologyChanging, count_keys
-from socialsite.management.base import OperatorCommand
+from socialsite.management.base import OperatorCommand, count_of
 from timelines.archive.service import ArchivedBodies
 from timelines.media.backup import list_needed_files
 
@@ -48,10 +48,10 @@ class Command(OperatorCommand):
         for family, count in sorted(counts.items()):
             self.print_line(f"{family}: {count}", min_verbosity=2)
         if options["dry_run"]:
-            self.print_line(f"Dry run: nothing was written. {counts.total()} keys would be.")
+            self.print_line(f"Dry run: nothing was written. {count_of(counts.total(), 'key')} would be.")
         else:
             size = BackupReader(path).size / 1e6
-            self.print_line(f"Wrote {counts.total()} keys to {path} ({size:.1f} MB).")
+            self.print_line(f"Wrote {count_of(counts.total(), 'key')} to {path} ({size:.1f} MB).")
             await AlertRepository(services.store).record_backup(services.clock.now_ms())
             await self._list_pictures(services, path)
 
@@ -60,6 +60,8 @@ class Command(OperatorCommand):
             listing, needed = await list_needed_files(path, services.media_files)
         except OSError as error:
             raise CommandError(f"The backup is complete, but not the list of its pictures: {error}") from error
-        self.print_line(f"It needs {needed.files} files of pictures ({needed.size_bytes / 1e6:.1f} MB): {listing}")
+        self.print_line(
+            f"It needs {count_of(needed.files, 'file')} of pictures ({needed.size_bytes / 1e6:.1f} MB): {listing}"
+        )
         for name in needed.missing:
             self.print_line(f"missing or incomplete: {name}")

@@ -5,9 +5,10 @@ from typing import Any
 from django.core.management.commands import check
 
 from socialsite.checks import may_connect
+from socialsite.management.base import SiteCommand
 
 
-class Command(check.Command):
+class Command(SiteCommand, check.Command):
     def handle(self, *app_labels: Any, **options: Any) -> None:
         token = may_connect.set("redis" in (options["tags"] or ()))
         try:

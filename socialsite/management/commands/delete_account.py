@@ -33,7 +33,7 @@ class Command(AccountCommand):
         if options["dry_run"]:
             is_deleted = account.state == DELETED
             return f"@{account.handle} is deleted already." if is_deleted else f"Would delete @{account.handle}."
-        if account.state != DELETED:
+        if is_first := account.state != DELETED:
             await record_action(services, "delete", account)
-        changed = await services.accounts.delete(account_id=AccountId(account.id))
-        return f"Deleted @{account.handle}." if changed else f"@{account.handle} was deleted; swept it again."
+        await services.accounts.delete(account_id=AccountId(account.id))  # a worker may do it before
+        return f"Deleted @{account.handle}." if is_first else f"@{account.handle} was deleted; swept it again."

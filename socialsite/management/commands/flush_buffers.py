@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from socialsite.container import Services
-from socialsite.management.base import OperatorCommand
+from socialsite.management.base import OperatorCommand, count_of
 from socialsite.recipes.buffer import BATCH_LEASE_MS
 
 
@@ -22,11 +22,11 @@ class Command(OperatorCommand):
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         statistics, waiting = services.statistics, await services.statistics.buffers.count_waiting()
         if options["dry_run"]:
-            self.print_line(f"{waiting} buffers wait.")
+            self.print_line(f"{count_of(waiting, 'buffer')} {'waits' if waiting == 1 else 'wait'}.")
             return
         result = await statistics.flusher.flush(services.clock.now_ms(), limit=max(1, 2 * waiting))
         if result.error is not None:
             raise result.error
         remaining = await statistics.buffers.count_waiting()
-        later = f" {remaining} are in another flusher's hand for at most {BATCH_LEASE_MS // 1000} s."
-        self.print_line(f"{result.applied} buffers flushed.{later if remaining else ''}")
+        later = f" Another process writes {remaining} within {BATCH_LEASE_MS // 1000} s."
+        self.print_line(f"{count_of(result.applied, 'buffer')} flushed.{later if remaining else ''}")

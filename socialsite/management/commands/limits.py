@@ -55,7 +55,11 @@ class Command(OperatorCommand):
         targets = await find_targets(services, options["subject"])
         if options["action"] == "reset":
             return await reset_limits(services, targets, options["rule"], dry_run=options["dry_run"])
-        return {"usage": await read_usage(services, targets)}
+        usage = await read_usage(services, targets)
+        is_counted = any(row["this_minute"] or row["minute_before"] for row in usage)
+        if targets[0].name.startswith("log-ins") and not is_counted:
+            raise CommandError(f"There is no account {options['subject']}, and no log-in with this name is counted.")
+        return {"usage": usage}
 
 
 async def find_targets(services: Services, text: str) -> list[LimitTarget]:

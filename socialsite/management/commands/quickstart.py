@@ -163,6 +163,8 @@ def open_listener(port: int) -> socket.socket:
     while True:
         try:
             return socket.create_server((HOST, port), backlog=512)
+        except OverflowError:
+            raise CommandError(f"--port takes a number from 0 to 65535, not {port}.") from None
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
                 reason = os.strerror(error.errno or 0)

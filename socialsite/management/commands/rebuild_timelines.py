@@ -8,14 +8,14 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.batches import batches
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.base import OperatorCommand
+from socialsite.management.base import OperatorCommand, count_of
 from timelines.fanout.rebuilding import RebuildService
 
 ACCOUNTS_PER_STEP = 100  # of the progress bar
 DRY_RUNS = {
-    "all": "Would rebuild what is cached of {} accounts, the public timeline, all tags and the search index.",
-    "tags": "Would put the posts of {} accounts back under their tags.",
-    "search": "Would put the names and posts of {} accounts back into the search index.",
+    "all": "Would rebuild what is cached of {}, the public timeline, all tags and the search index.",
+    "tags": "Would put the posts of {} back under their tags.",
+    "search": "Would put the names and posts of {} back into the search index.",
 }
 RebuildAccounts = Callable[[Sequence[AccountId]], Awaitable[int]]
 
@@ -48,7 +48,7 @@ class Command(OperatorCommand):
         ids = [AccountId(number) for number in range(1, last_id + 1)]
         choice = next(name for name in DRY_RUNS if options[name])
         if options["dry_run"]:
-            self.print_line(DRY_RUNS[choice].format(len(ids)))
+            self.print_line(DRY_RUNS[choice].format(count_of(len(ids), "account")))
             return
         rebuild = {"all": self._rebuild_all, "tags": self._rebuild_tags, "search": self._rebuild_search}[choice]
         self.print_line(await rebuild(services.rebuilds, ids))
@@ -57,15 +57,16 @@ class Command(OperatorCommand):
         timelines = await self._rebuild_each(ids, rebuilds.rebuild_cached, "Timelines")
         entries = await rebuilds.rebuild_public(ids)
         others = f"{await self._rebuild_tags(rebuilds, ids)} {await self._rebuild_search(rebuilds, ids)}"
-        return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {others}"
+        public = f"the public one with {count_of(entries, 'entry', 'entries')}"
+        return f"Rebuilt {count_of(timelines, 'timeline')}, and {public}. {others}"
 
     async def _rebuild_tags(self, rebuilds: RebuildService, ids: Sequence[AccountId]) -> str:
         entries = await self._rebuild_each(ids, rebuilds.rebuild_tags, "Tags")
-        return f"Put {entries} entries back under their tags."
+        return f"Put {count_of(entries, 'entry', 'entries')} back under their tags."
 
     async def _rebuild_search(self, rebuilds: RebuildService, ids: Sequence[AccountId]) -> str:
         posts = await self._rebuild_each(ids, rebuilds.rebuild_search, "Search")
-        return f"Put {posts} posts of {len(ids)} accounts back into the search index."
+        return f"Put {count_of(posts, 'post')} of {count_of(len(ids), 'account')} back into the search index."
 
     async def _rebuild_each(self, ids: Sequence[AccountId], rebuild: RebuildAccounts, description: str) -> int:
         """Rebuild the accounts with a progress bar. Returns the sum of the results."""
@@ -85,6 +86,6 @@ async def _rebuild_named(services: Services, handles: list[str], *, dry_run: boo
             raise CommandError(f"There is no account @{handle.removeprefix('@')}.")
         ids.append(AccountId(account.id))
     if dry_run:
-        return f"Would rebuild the timelines of {len(ids)} accounts."
+        return f"Would rebuild the timelines of {count_of(len(ids), 'account')}."
     timelines = sum([await services.rebuilds.rebuild(account_id) for account_id in ids])
-    return f"Rebuilt {timelines} timelines of {len(ids)} accounts."
+    return f"Rebuilt {count_of(timelines, 'timeline')} of {count_of(len(ids), 'account')}."

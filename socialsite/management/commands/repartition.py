@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from socialsite.management.base import SiteCommand
+from socialsite.management.base import SiteCommand, count_of
 from socialsite.migration import commands as operation
 from socialsite.migration.commands import MigrationSite
 from socialsite.migration.errors import RepartitionUnfinished
@@ -108,8 +108,8 @@ class Command(SiteCommand):
             )
         again = f", {report.retries} tries repeated" if report.retries else ""
         self.print_line(
-            f"Moved {copied.keys.total()} keys ({copied.bytes.total() / BYTES_PER_MB:.1f} MB) "
-            f"in {report.migrated_slices} slices, each compared with its source{again}."
+            f"Moved {count_of(copied.keys.total(), 'key')} ({copied.bytes.total() / BYTES_PER_MB:.1f} MB) "
+            f"in {count_of(report.migrated_slices, 'slice')}, each compared with its source{again}."
         )
         if report.unreported_keys:
             raise CommandError(

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.container import Services
 from socialsite.maintenance.backup_file import BackupFooter, BackupReader, InvalidBackup
 from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
-from socialsite.management.base import OperatorCommand
+from socialsite.management.base import OperatorCommand, count_of
 from socialsite.store.site_marks import set_restoring
 from timelines.archive.service import ArchivedBodies
 from timelines.media.backup import check_needed_files
@@ -46,7 +46,9 @@ class Command(OperatorCommand):
         if not options["without_pictures"]:
             await self._require_pictures(options["file"], services)
         if options["dry_run"]:
-            self.print_line(f"The backup is whole: {sum(footer.counts.values())} keys. Nothing was written.")
+            self.print_line(
+                f"The backup is whole: {count_of(sum(footer.counts.values()), 'key')}. Nothing was written."
+            )
             return
         await set_restoring(services.store, True)
         if options["force"]:
@@ -56,7 +58,7 @@ class Command(OperatorCommand):
             task = progress.add_task("Restoring", total=file.size)
             now_ms = services.clock.now_ms()
             written = await restore.load(file, now_ms, lambda at: progress.update(task, completed=at))
-        self.print_line(f"Restored and read back {written} keys.")
+        self.print_line(f"Restored and read back {count_of(written, 'key')}.")
         await self._rebuild_and_audit(services)
 
     async def _check_file(self, file: BackupReader, services: Services) -> BackupFooter:
@@ -101,4 +103,4 @@ class Command(OperatorCommand):
             self.print_line(str(finding))
         if report.damage:
             raise CommandError(f"Restored, but {report.damage.total()} places are damaged: run `audit --repair`.")
-        self.print_line(f"Caches are rebuilt, and the audit of {report.keys} keys is clean.")
+        self.print_line(f"Caches are rebuilt, and the audit of {count_of(report.keys, 'key')} is clean.")

@@ -16,7 +16,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.admin.sanctions import SanctionService
 from socialsite.alerts.watch import AlertWatch
 from socialsite.container import Services
-from socialsite.management.base import OperatorCommand
+from socialsite.management.base import OperatorCommand, count_of
 from socialsite.recipes.job_queue import OUTBOX
 from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks
 from socialsite.recipes.task_supervisor import TaskSupervisor
@@ -76,7 +76,7 @@ class Command(OperatorCommand):
         finally:
             await schedule.close()
             await upkeep.close()
-        self.print_line(f"Worker {worker.name} stops after {worker.performed_jobs} jobs.")
+        self.print_line(f"Worker {worker.name} stops after {count_of(worker.performed_jobs, 'job')}.")
         return is_done
 
     async def _print_progress(self, services: Services, min_verbosity: int) -> None:
