@@ -38,9 +38,11 @@ METRICS_ALLOWED = settings_parsers.parse_networks(
 )
 METRICS_TOKEN: str = env.str("METRICS_TOKEN", default="")
 METRICS_DIR: str = env.str("METRICS_DIR", default="")  # analytics/multiprocess.py reads the variable earlier
-SECURITY_CONTACT: str = env.str("SECURITY_CONTACT", default="")
+SECURITY_CONTACT = settings_parsers.parse_security_contact(env.str("SECURITY_CONTACT", default=""))
 # The address of the site in mails and for passkeys, without a slash at the end. Requests never change it.
-SITE_URL: str = env.str("SITE_URL", default="").rstrip("/") or settings_parsers.default_site_url(ALLOWED_HOSTS, HTTPS)
+SITE_URL = settings_parsers.parse_site_url(
+    env.str("SITE_URL", default="") or settings_parsers.default_site_url(ALLOWED_HOSTS, HTTPS)
+)
 LINK_PREVIEWS: bool = env.bool("LINK_PREVIEWS", default=True)
 PUSH: bool = env.bool("PUSH", default=True)
 VAPID_PRIVATE_KEY: str = env.str("VAPID_PRIVATE_KEY", default="")

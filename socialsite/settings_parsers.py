@@ -6,13 +6,17 @@ ImproperlyConfigured with a sentence that names the variable.
 
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+
+from socialsite.site.hosts import normalize_host
+from socialsite.store.address import Address, SentinelUrl, pop_parameter
 
 Network = IPv4Network | IPv6Network
 
@@ -52,8 +56,6 @@ COMPONENTS = (
 """Groups of keys that are stored together. Each may have its own REDIS_<COMPONENT>_URL."""
 
 SINGLE_SERVER_SCHEMES = ("redis", "rediss", "unix")
-REPLICA_PARAMETERS = ("replica", "replicas")
-"""Query parameters of the site's URLs that redis-py does not support."""
 
 
 def parse_rate(name: str, text: str) -> int | None:
@@ -115,6 +117,31 @@ def default_site_url(allowed_hosts: Iterable[str], https: bool) -> str:
     """Return the address of the first allowed host that is a name without wildcard, or of this machine."""
     names = (host for host in allowed_hosts if not host.startswith((".", "*")))
     return f"{'https' if https else 'http'}://{next(names, 'localhost')}"
+
+
+def parse_site_url(url: str) -> str:
+    """Return the address as browsers write it as an origin: in lower case, with IDNA, without the default port.
+
+    RFC 6454, section 4.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise ImproperlyConfigured('SITE_URL must be like "https://social.example.org".') from error
+    host = f"[{host}]" if ":" in host else normalize_host(host)
+    default_port = {"http": 80, "https": 443}.get(parts.scheme)
+    return f"{parts.scheme}://{host}{f':{port}' if port not in (None, default_port) else ''}{parts.path.rstrip('/')}"
+
+
+def parse_security_contact(text: str) -> str:
+    """Return the URI of a contact (RFC 9116, RFC 8292). A mail address becomes a mailto: URI."""
+    text = text.strip()
+    if re.fullmatch(r"[^\s:/@]+@[^\s:/@]+", text):
+        return f"mailto:{text}"
+    if text and not re.match(r"(mailto:[^\s@]+@|https://)[^\s@]+$", text, re.IGNORECASE):
+        raise ImproperlyConfigured(f'SECURITY_CONTACT must be a mailto: or https: address, not "{text}".')
+    return text
 
 
 def read_secret_key(url: str) -> str:
@@ -185,24 +212,19 @@ def build_cache_settings(url: str, *, is_explicit: bool) -> dict[str, dict[str, 
     Cached data may be lost at any time, and it is not pickled.
     """
     name = "REDIS_CACHE_URL" if is_explicit else "REDIS_URL"
+    scheme = url.partition("://")[0]
     try:
-        scheme = urlsplit(url).scheme
+        if scheme in SINGLE_SERVER_SCHEMES:
+            location, _ = pop_parameter(url, "replica")
+            Address.parse(location)
+            return {"default": _redis_cache(location)}
+        if scheme in ("redis+sentinel", "rediss+sentinel"):
+            return {"default": _sentinel_cache(url)}
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name} cannot be read: its host is no name or address.") from error
-    if scheme in SINGLE_SERVER_SCHEMES:
-        return {"default": _redis_cache(_strip_replica_parameters(url))}
-    if scheme == "redis+sentinel":
-        return {"default": _sentinel_cache(url)}
+        raise ImproperlyConfigured(f"{name} cannot be read: {error}.") from error
     if is_explicit:
         raise ImproperlyConfigured(f'{name} must be a single server or Sentinel, not "{scheme}://".')
     return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-
-
-def _strip_replica_parameters(url: str) -> str:
-    """Return the URL without the parameters that only this site's store knows. `unix:///path` keeps its slashes."""
-    base, _, query = url.partition("?")
-    pairs = [(key, value) for key, value in parse_qsl(query) if key not in REPLICA_PARAMETERS]
-    return f"{base}?{urlencode(pairs)}" if pairs else base
 
 
 def _redis_cache(location: str, **options: object) -> dict[str, Any]:
@@ -221,22 +243,22 @@ def _redis_cache(location: str, **options: object) -> dict[str, Any]:
 
 
 def _sentinel_cache(url: str) -> dict[str, Any]:
-    parts = urlsplit(url)
-    credentials, _, addresses = parts.netloc.rpartition("@")
-    username, _, password = credentials.partition(":")
-    sentinels = [_parse_sentinel_address(text) for text in addresses.split(",")]
+    """Return the cache in the database and at the master that the store uses."""
+    parts = SentinelUrl.parse(url)
+    login, sentinel = parts.login, parts.sentinels[0]
+    tls = {"ssl": True, **{f"ssl_{name}": text for name, text in asdict(login.tls).items()}} if login.tls else {}
     return _redis_cache(
-        f"redis://{parts.path.strip('/')}/0",
+        f"redis://{parts.master_name}/{login.db}",
         CLIENT_CLASS="django_redis.client.SentinelClient",
         CONNECTION_FACTORY="django_redis.pool.SentinelConnectionFactory",
-        SENTINELS=sentinels,
-        **({"USERNAME": username} if username else {}),
-        **({"PASSWORD": password} if password else {}),
+        CONNECTION_POOL_CLASS="socialsite.store.cache_pool.MasterPool",
+        CONNECTION_POOL_KWARGS={"master_name": parts.master_name, **tls},
+        SENTINELS=[(each.host, each.port) for each in parts.sentinels],
+        SENTINEL_KWARGS={**_login_options(sentinel), "socket_timeout": 1, "socket_connect_timeout": 1, **tls},
+        **{name.upper(): text for name, text in _login_options(login).items()},
     )
 
 
-def _parse_sentinel_address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit():
-        raise ImproperlyConfigured(f'A Sentinel address must be "host:port", not "{text}".')
-    return host.strip("[]"), int(port)
+def _login_options(address: Address) -> dict[str, str]:
+    options = {"username": address.username, "password": address.password}
+    return {name: text for name, text in options.items() if text}

@@ -1,6 +1,9 @@
 """The host of this site, which people write behind a name, as in `@name@host`."""
 
+from contextlib import suppress
 from urllib.parse import urlsplit
+
+import idna
 
 _hosts: tuple[str, ...] = ()
 
@@ -9,7 +12,11 @@ def set_own_site(url: str) -> None:
     """Let `name@host` with the host of this URL, with or without its port, be `name`. The app calls this once."""
     global _hosts
     parts = urlsplit(url)
-    _hosts = tuple(dict.fromkeys(host.lower() for host in (parts.netloc, parts.hostname) if host))
+    hosts = [host.lower() for host in (parts.netloc, parts.hostname) if host]
+    with suppress(idna.IDNAError):
+        ascii_name = parts.hostname or ""
+        hosts += [host.lower().replace(ascii_name, idna.decode(ascii_name)) for host in hosts if "xn--" in ascii_name]
+    _hosts = tuple(dict.fromkeys(hosts))
 
 
 def own_hosts() -> tuple[str, ...]:

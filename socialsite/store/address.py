@@ -8,7 +8,7 @@ import ssl
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Self
-from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qs, parse_qsl, quote, urlencode, urlsplit
 
 from redis.asyncio.connection import parse_url
 
@@ -102,10 +102,10 @@ class Address:
         host, _, port = location.rpartition(":")
         if not host or not port.isdigit() or int(port) not in VALID_PORTS:
             raise ValueError(f'{location!r} is not "host:port" or the path of a socket')
-        return self.with_host(host, int(port))
+        return self.with_host(host.removeprefix("[").removesuffix("]"), int(port))
 
     def __str__(self) -> str:
-        return self.path or f"{self.host}:{self.port}"
+        return self.path or f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
 
 def split_url(url: str) -> SplitResult:
@@ -175,6 +175,29 @@ class MultiServerUrl:
             raise ValueError(f'{location!r} is not "host:port" or the path of a socket')
         tls_query = urlencode({name: value for name, value in self.query.items() if name in TLS_PARAMETERS})
         return Address.parse(f"{self.scheme}://{login}{location}/{db}" + (f"?{tls_query}" if tls_query else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class SentinelUrl:
+    """A URL `redis+sentinel://user:password@h:p,h:p/<master>?db=0&sentinel_password=...`.
+
+    `login` has the credentials and the database of the master and its replicas.
+    """
+
+    sentinels: tuple[Address, ...]
+    master_name: str
+    login: Address
+
+    @classmethod
+    def parse(cls, url: str) -> Self:
+        """Parse a URL. Raises ValueError."""
+        parts = MultiServerUrl.parse(url, "db", "sentinel_username", "sentinel_password")
+        if not parts.path or "/" in parts.path:
+            raise ValueError("the name of the master belongs behind the last Sentinel: .../<master>")
+        login = [quote(parts.query.get(f"sentinel_{field}", ""), safe="") for field in ("username", "password")]
+        credentials = ":".join(login) if any(login) else ""
+        sentinels = tuple(parts.address(server, credentials=credentials) for server in parts.servers)
+        return cls(sentinels, parts.path, parts.address(parts.servers[0], db=parts.query.get("db", "0")))
 
 
 def reject_unknown_parameters(url: str, *parameters: str) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
 from socialsite.store.address import (
     TLS_PARAMETERS,
     Address,
     MultiServerUrl,
+    SentinelUrl,
     pop_parameter,
     redact_credentials,
     reject_unknown_parameters,
@@ -113,14 +113,8 @@ def _create_shards(url: str, components: Collection[str]) -> Topology:
 
 
 def _create_sentinel(url: str, components: Collection[str]) -> Topology:
-    """Parse `redis+sentinel://user:password@h:p,h:p/<master>?db=0&sentinel_password=...`."""
-    parts = MultiServerUrl.parse(url, "db", "sentinel_username", "sentinel_password")
-    if not parts.path or "/" in parts.path:
-        raise ValueError("the name of the master belongs behind the last Sentinel: .../<master>")
-    login = [quote(parts.query.get(f"sentinel_{field}", ""), safe="") for field in ("username", "password")]
-    credentials = ":".join(login) if any(login) else ""
-    sentinels = [parts.address(server, credentials=credentials) for server in parts.servers]
-    return Sentinel(sentinels, parts.path, parts.address(parts.servers[0], db=parts.query.get("db", "0")))
+    parts = SentinelUrl.parse(url)
+    return Sentinel(parts.sentinels, parts.master_name, parts.login)
 
 
 def _create_twemproxy(url: str, components: Collection[str]) -> Topology:

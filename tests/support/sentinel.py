@@ -15,7 +15,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.replicas import follow
 from tests.support.waiting import wait_until
 
-MASTER_NAME = "site"
+MASTER_NAME = "Main"
 DOWN_AFTER_MS = 600
 
 

@@ -131,18 +131,20 @@ class Cluster:
             except StoreError as error:
                 failure = error
                 continue
-            self._apply_slots(reply)
+            self._apply_slots(reply, node.address.host)
             self._refreshed_at = asyncio.get_running_loop().time()
             return
         raise StoreUnavailable(f"{NO_NODE_ANSWERS}{str(failure).removeprefix(NO_NODE_ANSWERS)}")
 
-    def _apply_slots(self, reply: Reply) -> None:
+    def _apply_slots(self, reply: Reply, asked_host: str) -> None:
         slots: list[ClusterNode | None] = [None] * SLOT_COUNT
         for first, last, master, *replicas in reply:
-            node = self.node_at(*_member_address(master))
+            node = self.node_at(*_member_address(master, asked_host))
             slots[first : last + 1] = [node] * (last - first + 1)
             if self._use_replicas:
-                node.replicas = Replicas(self._replica_at(*_member_address(replica), node) for replica in replicas)
+                node.replicas = Replicas(
+                    self._replica_at(*_member_address(replica, asked_host), node) for replica in replicas
+                )
         if slots != self._slots:
             self._lookup_cache.clear()
             self._node_count = len({id(node) for node in slots if node is not None})
@@ -284,6 +286,15 @@ class ClusterNode(Node):
         return replies[1::2]
 
 
-def _member_address(member: Sequence[Any]) -> tuple[str, int]:
-    """Return host and port of a member in the reply of CLUSTER SLOTS."""
-    return member[0].decode(), int(member[1])
+def _member_address(member: Sequence[Any], asked_host: str) -> tuple[str, int]:
+    """Return host and port of a member in the reply of CLUSTER SLOTS.
+
+    A missing host is the host that was asked. "?" is the host of a server that does not know its name.
+    """
+    host = (member[0] or b"").decode()
+    if host == "?":
+        raise StoreUnavailable(
+            f'the server at port {member[1]} of the cluster has no name ("?"): set its cluster-announce-hostname, or '
+            "`cluster-preferred-endpoint-type ip`"
+        )
+    return host or asked_host, int(member[1])

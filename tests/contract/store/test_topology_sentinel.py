@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 import redis
+from django_redis.cache import RedisCache
 
 from socialsite.migration.store_factory import open_store
+from socialsite.settings_parsers import build_cache_settings
 from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable
 from socialsite.store.pubsub import CONNECTION_LOST, Subscription
 from tests.support.left_open import SilentServer, assert_no_open_connections, cancel_at_every_step
@@ -238,3 +240,21 @@ async def test_sentinels_have_their_own_login(shared_site: SentinelDeployment) -
     await store.close()
     with pytest.raises(StoreUnavailable, match="names a master"):
         await open_store(f"{shared_site.url}?sentinel_username=feed&sentinel_password=other")
+
+
+async def test_djangos_cache_uses_the_login_and_the_database_of_the_store(shared_site: SentinelDeployment) -> None:
+    for server in shared_site.servers:
+        with server.client() as client:
+            client.acl_setuser("app", enabled=True, passwords=["+p@ss#word"], keys=["*"], categories=["+@all"])
+    url = shared_site.url.replace("://", "://app:p%40ss%23word@") + "?db=3"
+    store = await open_store(url)
+    try:
+        await store.node(numbered_key(1)).execute("SET", numbered_key(1), "1")
+    finally:
+        await store.close()
+    options = build_cache_settings(url, is_explicit=False)["default"]
+    cache = RedisCache(options["LOCATION"], options)
+    await asyncio.to_thread(cache.set, "key", "value")
+    with shared_site.master.client() as client:
+        client.select(3)
+        assert {*client.keys("*:1:key"), *client.keys(numbered_key(1))} == {b"cache:1:key", numbered_key(1).encode()}

@@ -12,6 +12,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from socialsite import settings_parsers
 from socialsite.site.settings import FIELDS, variable_of
+from socialsite.store import StoreUnavailable
+from socialsite.store.address import Address
+from socialsite.store.topology.cluster import _member_address
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -193,3 +196,70 @@ def test_https_enables_host_cookies_and_strict_transport_security() -> None:
 )
 def test_the_default_address_of_the_site_is_its_first_host(hosts: list[str], https: bool, url: str) -> None:
     assert settings_parsers.default_site_url(hosts, https) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "location", "login", "sentinel_login"),
+    [
+        (
+            "redis+sentinel://app:p%40ss%23word@127.0.0.1:26379/Main?db=3&sentinel_password=s3cret",
+            "redis://Main/3",
+            {"USERNAME": "app", "PASSWORD": "p@ss#word"},
+            {"password": "s3cret"},
+        ),
+        (
+            "rediss+sentinel://:p%2Fw@[::1]:26379,h:26380/main?ssl_check_hostname=no&sentinel_username=u%40",
+            "redis://main/0",
+            {"PASSWORD": "p/w"},
+            {"username": "u@", "ssl": True, "ssl_check_hostname": False},
+        ),
+        ("redis://u:p%40x@[::1]:6379/2?replica=[::1]:6380", "redis://u:p%40x@[::1]:6379/2", {}, {}),
+    ],
+)
+def test_the_cache_reads_a_url_as_the_store_does(
+    url: str, location: str, login: dict[str, str], sentinel_login: dict[str, object]
+) -> None:
+    cache = settings_parsers.build_cache_settings(url, is_explicit=False)["default"]
+    assert cache["LOCATION"] == location
+    assert login.items() <= cache["OPTIONS"].items()
+    assert sentinel_login.items() <= cache["OPTIONS"].get("SENTINEL_KWARGS", {}).items()
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("https://Social.Example.org/", "https://social.example.org"),
+        ("HTTPS://social.example.org:443", "https://social.example.org"),
+        ("http://social.example.org:80", "http://social.example.org"),
+        ("https://social.example.org:8443", "https://social.example.org:8443"),
+        ("https://bücher.example", "https://xn--bcher-kva.example"),
+        ("https://Straße.example", "https://xn--strae-oqa.example"),
+        ("https://☕.example", "https://xn--53h.example"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+        ("http://localhost:8000", "http://localhost:8000"),
+    ],
+)
+def test_the_address_of_the_site_is_written_as_browsers_write_an_origin(text: str, origin: str) -> None:
+    assert settings_parsers.parse_site_url(text) == origin
+
+
+def test_a_contact_is_a_uri_that_push_services_accept() -> None:
+    parse = settings_parsers.parse_security_contact
+    assert parse("security@example.org") == "mailto:security@example.org"
+    for text in ("", "mailto:security@example.org", "https://example.org/security"):
+        assert parse(text) == text
+    for text in ("example.org", "tel:+49-1", "http://example.org", "mailto:", "mailto:nobody", "a b@example.org"):
+        with pytest.raises(ImproperlyConfigured, match="SECURITY_CONTACT"):
+            parse(text)
+
+
+def test_the_address_of_a_replica_may_be_ipv6() -> None:
+    replica = Address.parse("redis://[::1]:6379/0").with_location("[::1]:6380")
+    assert (replica.host, replica.port, str(replica)) == ("::1", 6380, "[::1]:6380")
+
+
+@pytest.mark.parametrize("host", [None, b""])
+def test_a_member_without_a_host_is_at_the_host_that_was_asked(host: bytes | None) -> None:
+    assert _member_address([host, 7001, b"id"], "10.0.0.1") == ("10.0.0.1", 7001)
+    with pytest.raises(StoreUnavailable, match="cluster-announce-hostname"):
+        _member_address([b"?", 7001, b"id"], "10.0.0.1")

@@ -55,11 +55,11 @@ def test_wrong_arguments_are_one_line_and_exit_status_1(case: tuple[tuple[str, .
 UNUSABLE_SETTINGS = (
     ("FOLLOW_PARTITIONS", "many", 'FOLLOW_PARTITIONS must be a whole number, not "many".'),
     ("REQUIRE_REPLICAS", "-1", "REQUIRE_REPLICAS must be 0 or more, not -1."),
-    ("REDIS_URL", "redis://[::1", "REDIS_URL cannot be read: its host is no name or address."),
+    ("REDIS_URL", "redis://[::1", "REDIS_URL cannot be read: its host is not a name or address"),
     (
         "REDIS_CACHE_URL",
         "redis://[::1",
-        "REDIS_CACHE_URL cannot be read: its host is no name or address.",
+        "REDIS_CACHE_URL cannot be read: its host is not a name or address",
     ),
     (
         "REDIS_CACHE_URL",

@@ -220,6 +220,13 @@ def test_a_typed_name_with_the_begin_of_the_own_host_is_the_name(monkeypatch: py
     assert [token_scanner.remove_begun_host(name) for name in names] == ["bob"] * 4 + ["bob@elsewhere"]
 
 
+def test_the_own_host_may_be_typed_in_its_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_host, "_hosts", ())
+    site_host.set_own_site("https://xn--bcher-kva.example:8443")
+    for host in ("bücher.example", "Bücher.example:8443", "xn--bcher-kva.example"):
+        assert site_host.remove_own_host(f"bob@{host}") == "bob"
+
+
 @pytest.mark.parametrize("typed", ["bob", "Bob@social.example", "BOB@Social.Example:8443", "ｂｏｂ＠social.example"])
 def test_a_handle_may_have_the_own_host(monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
     monkeypatch.setattr(site_host, "_hosts", ())
