@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import http_ece
 import msgspec
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from socialsite.outgoing.requests import OutgoingClient
@@ -41,17 +42,25 @@ class PushDevice:
 
     def decrypt(self, request: RecordedRequest) -> dict[str, Any]:
         """Return the message. Older apps decrypt as Mastodon.py does."""
-        options: dict[str, Any] = {"private_key": self._key, "auth_secret": self._secret}
+        own_point = decode(self.keys["p256dh"])
         if request.headers["content-encoding"] == "aesgcm":
             crypto_key = dict(part.split("=", 1) for part in request.headers["crypto-key"].split(";"))
-            options |= {
-                "salt": decode(request.headers["encryption"].removeprefix("salt=")),
-                "key": decode(crypto_key["p256ecdsa"]),
-                "dh": decode(crypto_key["dh"]),
-            }
-        plaintext = http_ece.decrypt(  # type: ignore[no-untyped-call]
-            request.body, version=request.headers["content-encoding"], **options
+            salt, sender, ciphertext = (
+                decode(request.headers["encryption"].removeprefix("salt=")), decode(crypto_key["dh"]), request.body,
+            )  # fmt: skip
+            context = b"\0P-256\0\0A" + own_point + b"\0A" + sender
+            auth_info, key_info, nonce_info = b"Content-Encoding: auth\0", b"aesgcm" + context, b"nonce" + context
+        else:
+            salt, sender, ciphertext = request.body[:16], request.body[21:86], request.body[86:]
+            auth_info = b"WebPush: info\0" + own_point + sender
+            key_info, nonce_info = b"aes128gcm\0", b"nonce\0"
+        shared = self._key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), sender))
+        secret = HKDF(hashes.SHA256(), 32, self._secret, auth_info).derive(shared)
+        key, nonce = (
+            HKDF(hashes.SHA256(), length, salt, b"Content-Encoding: " + info).derive(secret)
+            for length, info in ((16, key_info), (12, nonce_info))
         )
+        plaintext = AESGCM(key).decrypt(nonce, ciphertext, None).strip(b"\0\2")
         message: dict[str, Any] = msgspec.json.decode(plaintext)
         return message
 

@@ -7,17 +7,16 @@ import time
 from typing import Final, Literal, Self, get_args
 from urllib.parse import urlsplit
 
-import http_ece
 import msgspec
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.utils.translation import gettext_lazy as _
 from fido2.utils import websafe_encode
 
 from socialsite.errors import Invalid
 from timelines.notifications.notification import NOTIFICATION_KINDS, NotificationKind
+from timelines.push.encryption import encode_point, encrypt_aes128gcm, encrypt_aesgcm
 
 TTL_S: Final = 48 * 3_600
 """A push service holds a message for so long if the device cannot be reached."""
@@ -75,8 +74,7 @@ class VapidKey:
     def __init__(self, secret: str) -> None:
         """Read the private value in base64. Raises ValueError if it is none."""
         self._private_key = ec.derive_private_key(int.from_bytes(decode_base64(secret), "big"), ec.SECP256R1())
-        point = self._private_key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-        self.public_key = websafe_encode(point)
+        self.public_key = websafe_encode(encode_point(self._private_key.public_key()))
 
     @staticmethod
     def generate() -> str:
@@ -99,13 +97,12 @@ def encrypt(
     """Return the body and the headers of a push message, as aes128gcm or, for older apps, as aesgcm."""
     token, salt = key.sign(subscription.endpoint, contact), os.urandom(16)
     own_key = ec.generate_private_key(ec.SECP256R1())
-    version = "aes128gcm" if subscription.is_standard else "aesgcm"
-    keys = {"private_key": own_key, "dh": subscription.p256dh, "auth_secret": subscription.auth}
-    body: bytes = http_ece.encrypt(plaintext, salt=salt, version=version, **keys)  # type: ignore[no-untyped-call]
+    version, encrypt_body = ("aes128gcm", encrypt_aes128gcm) if subscription.is_standard else ("aesgcm", encrypt_aesgcm)
+    body = encrypt_body(plaintext, salt=salt, own_key=own_key, device_point=subscription.p256dh, auth=subscription.auth)
     headers = {"TTL": str(TTL_S), "Content-Encoding": version, "Content-Type": "application/octet-stream"}
     if subscription.is_standard:
         return body, headers | {"Authorization": f"vapid t={token}, k={key.public_key}"}
-    point = own_key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    point = encode_point(own_key.public_key())
     return body, headers | {
         "Authorization": f"WebPush {token}",
         "Encryption": f"salt={websafe_encode(salt)}",
