@@ -35,6 +35,7 @@ from accounts.models import Account
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
+from socialsite.settings_parsers import parse_site_url
 from socialsite.site.service import SiteService
 
 CREATE, LOGIN, FACTOR, CONFIRM = "create", "login", "factor", "confirm"
@@ -59,12 +60,12 @@ class PasskeyService:
 
     def _server(self) -> Fido2Server:
         """Return fido2's server for the host of SITE_URL. On localhost all ports are accepted, elsewhere one origin."""
-        site_url: str = settings.SITE_URL
-        host = urlsplit(site_url).hostname or ""
+        site = urlsplit(parse_site_url(settings.SITE_URL))
+        host, site_origin = site.hostname or "", f"{site.scheme}://{site.netloc}"
         rp = PublicKeyCredentialRpEntity(name=self.site.settings.title, id=host)
         if host == "localhost":
             return Fido2Server(rp, verify_origin=lambda origin: urlsplit(origin).hostname == host)
-        return Fido2Server(rp, verify_origin=lambda origin: origin == site_url)
+        return Fido2Server(rp, verify_origin=lambda origin: origin == site_origin)
 
     async def begin_registration(self, account: Account) -> dict[str, Any]:
         """Return the options of navigator.credentials.create() as JSON."""
@@ -115,27 +116,35 @@ class PasskeyService:
             response = AuthenticationResponse.from_dict(_parse(credential))
             state = await self._take(response.response.client_data.challenge, purpose, account_id or 0)
             owner = account_id or AccountId(int(response.response.user_handle or b""))
-            await self._verify(owner, state, response)
+            await self._verify(owner, state, response, caller)
         except (*MALFORMED, PasskeyRefused) as error:
             if account_id is not None:
                 await self.events.record(account_id, "factor_refused", caller)
             raise PasskeyRefused from error
         return owner
 
-    async def _verify(self, owner: AccountId, state: dict[str, Any], response: AuthenticationResponse) -> None:
-        """Check the signature, and that the count of signatures grows: a copy of the passkey would repeat it."""
+    async def _verify(
+        self, owner: AccountId, state: dict[str, Any], response: AuthenticationResponse, caller: Caller
+    ) -> None:
+        """Check the signature, and that the count of signatures grows: a copy of the passkey would repeat it.
+
+        A passkey that moved to a synchronized store has no count any more, and is accepted with an event.
+        """
         factors, id = await self.factors.find(owner), passkey_id(response.raw_id)
         passkey = factors.passkeys.get(id)
         if passkey is None:
             raise PasskeyRefused
         self._server().authenticate_complete(state, [AttestedCredentialData(passkey.credential)], response)
         count = response.response.authenticator_data.counter
-        if (count or passkey.sign_count) and count <= passkey.sign_count:
+        if 0 < count <= passkey.sign_count:
+            await self.events.record(owner, "passkey_repeated", caller, name=passkey.name)
             raise PasskeyRefused
         used = Passkey(passkey.credential, passkey.name, count, passkey.created_ms, self.clock.now_ms())
         field = PASSKEY_PREFIX + id
         if await self.factors.replace(owner, field, factors.encoded[field], msgspec.msgpack.encode(used)) != 1:
             raise PasskeyRefused
+        if passkey.sign_count and not count:
+            await self.events.record(owner, "passkey_uncounted", caller, name=passkey.name)
 
     async def _take(self, challenge: bytes, purpose: str, account_id: int) -> dict[str, Any]:
         """Return the state that fido2 needs. Raises PasskeyRefused unless the challenge was made for this."""

@@ -23,7 +23,7 @@ from socialsite.store.store import Store
 EVENTS_CAP: Final = 80
 REFUSALS_CAP: Final = 20
 EVENT_TTL_MS: Final = 90 * DAY_MS
-REFUSAL_KINDS = frozenset({"login_refused", "factor_refused", "confirmation_refused"})
+REFUSAL_KINDS = frozenset({"login_refused", "factor_refused", "confirmation_refused", "passkey_repeated"})
 DETAIL_MAX_LENGTH = 100  # code points
 NETWORK_CAP: Final = 50
 """The number of accounts that a network keeps, those of the newest log-ins."""

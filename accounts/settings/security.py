@@ -29,6 +29,8 @@ EVENT_LABELS: Mapping[str, str | Promise] = {
     "sessions_ended": _("Logged out on other devices"),
     "totp_added": _("App for codes added"),
     "passkey_added": _("Passkey added"),
+    "passkey_uncounted": _("Passkey used that no longer counts its uses"),
+    "passkey_repeated": _("Passkey refused: it may have been copied"),
     "factor_removed": _("Second factor removed"),
     "factors_disabled": _("Second factors removed by an operator"),
     "codes_renewed": _("New recovery codes"),

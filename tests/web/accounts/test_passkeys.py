@@ -137,6 +137,20 @@ async def test_a_faulty_answer_is_refused(visitor, passkey, fault):
     assert not await visitor.is_signed_in()
 
 
+async def test_a_passkey_that_stops_counting_is_accepted_with_an_event(visitor, passkey, site):
+    for count, status in ((7, 200), (-1, 200), (-1, 200), (8, 200), (7, 401)):
+        passkey.count = count
+        assert (await log_in(visitor, passkey)).status_code == status
+        visitor.http.cookies.clear()
+    events = [
+        (event.kind, event.details["name"])
+        for event in await site[SecurityEvents].list_newest(1)
+        if "name" in event.details
+    ]
+    names = [kind for kind, name in events if kind.startswith("passkey_") and name == "Laptop"]
+    assert sorted(names) == ["passkey_added", "passkey_repeated", "passkey_uncounted"]
+
+
 async def test_the_host_header_has_no_influence(visitor, passkey):
     options = await visitor.http.post(
         "/accounts/login/options/",
@@ -144,6 +158,25 @@ async def test_the_host_header_has_no_influence(visitor, passkey):
     )
     assert options.status_code == 403 or options.json()["publicKey"]["rpId"] == "localhost"
     assert (await options_for(visitor))["publicKey"]["rpId"] == "localhost"
+
+
+@pytest.mark.parametrize(
+    ("site_url", "origin", "rp_id"),
+    [
+        ("https://Social.Example.org", "https://social.example.org", "social.example.org"),
+        ("https://social.example.org:443", "https://social.example.org", "social.example.org"),
+        ("https://bücher.example", "https://xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("https://social.example.org:8443/", "https://social.example.org:8443", "social.example.org"),
+    ],
+)
+async def test_a_passkey_belongs_to_the_site_in_every_spelling(alice, visitor, settings, site_url, origin, rp_id):
+    settings.SITE_URL = site_url
+    passkey = SoftPasskey(origin=origin, rp_id=rp_id)
+    assert (await register(alice, passkey)).status_code == 200
+    assert (await options_for(visitor))["publicKey"]["rpId"] == rp_id
+    assert (await log_in(visitor, passkey)).status_code == 200
+    passkey.origin = origin.replace("https", "http")
+    assert (await log_in(visitor, passkey)).status_code == 401
 
 
 async def test_the_page_leads_to_the_host_of_passkeys(alice, settings):
