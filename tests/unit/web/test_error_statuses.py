@@ -51,6 +51,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     site.RateLimited: (429, "rate_limited"),
     site.NewcomerLimited: (429, "rate_limited"),
     site.DeadlineExceeded: (503, "unavailable"),
+    site.StorageUnavailable: (503, "storage_unavailable"),
     admin.CannotModerateSelf: (409, "own_account"),
     admin.MissingRight: (403, "missing_right"),
     admin.FactorRequired: (403, "factor_required"),
