@@ -16,10 +16,12 @@ class Certificates:
             pytest.skip("openssl is not installed (Debian package openssl)")
         self._directory = directory
         self.ca = directory / "ca.crt"
-        self._run("req", "-x509", "-subj", "/CN=test CA", "-keyout", "ca.key", "-out", "ca.crt", *KEY_OPTIONS)
+        self._run(
+            "req", "-x509", "-subj", "/CN=test CA", "-keyout", "ca.key", "-out", "ca.crt", *CA_OPTIONS, *KEY_OPTIONS
+        )
         for name in ("server", "client"):
             extensions = directory / f"{name}.ext"
-            extensions.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+            extensions.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nauthorityKeyIdentifier=keyid\n")
             self._run("req", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr", *KEY_OPTIONS)
             self._run(
                 "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
@@ -43,4 +45,6 @@ class Certificates:
         subprocess.run(["openssl", *arguments], cwd=self._directory, check=True, capture_output=True)
 
 
+CA_OPTIONS = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
+"""Python 3.13 refuses a CA without a key usage."""
 KEY_OPTIONS = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
