@@ -1,4 +1,8 @@
-"""Each command of the guides for Redis can be run by the user that the guide names, on every server of the machine."""
+"""The commands of the guides: what can run here runs as the user that the guide names; the rest is only parsed.
+
+Commands of Redis run on every server of the machine, with the shipped redis.conf and users. Commands of the site are
+parsed. Programs that change the machine (NOT_RUN) are listed with the reason.
+"""
 
 import re
 import shlex
@@ -12,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from django.core.management import CommandError, load_command_class
 
 from tests.deploy.support import DEPLOY, PASSWORDS, program, users_file
 from tests.support.ports import free_ports
@@ -25,6 +30,25 @@ UNNAMED = re.compile(
     r"`((?:REPLICAOF|CLUSTER|CONFIG SET|SLOWLOG|ACL (?!errors)|SENTINEL|BGREWRITEAOF|FAILOVER)\b[^`]*)`"
 )
 """A command of Redis without a user. The guides name the user of each."""
+
+
+SITE_COMMAND = re.compile(r"(?:^|[`\s])(?:socialsite|manage\.py) ([a-z_]+(?: [^`\n|#\[]*)?)")
+SHELL_BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+NOT_RUN = {
+    "changes the machine": {
+        "apt-get", "useradd", "chown", "chgrp", "chmod", "sysctl", "install", "cp", "rm", "mkdir", "systemctl", "make",
+        "certbot", "nginx", "pip", "python3", "sudo",
+    },
+    "reads the journal of the machine": {"journalctl", "sort", "uniq", "grep", "sed"},
+    "needs a repository, a network or another machine": {
+        "git", "curl", "rsync", "docker", "release", "rolling-restart",
+    },
+    "is a part of a line": {
+        "echo", "cd", "export", "umask", "cat", "cut", "tar", "while", "for", "do", "done", "if", "fi",
+        "api",  # a function of the block
+    },
+}  # fmt: skip
+"""The programs of the shell blocks that no test of this module runs, by the reason. tests/deploy runs many of them."""
 
 
 def guide_commands() -> list[tuple[str, str, str]]:
@@ -116,3 +140,45 @@ def test_a_cluster_is_formed_with_the_shipped_files_and_the_user_admin(tmp_path:
             process.terminate()
         for process in processes:
             process.wait(10)
+
+
+def site_commands() -> list[tuple[str, list[str]]]:
+    """Return the guide and the words of each command of the site."""
+    lines = [(guide.name, line) for guide in GUIDES for line in SITE_COMMAND.findall(guide.read_text())]
+    return [(name, shlex.split(re.sub(r"\.\.\.|\$\([^)]*\)", "x", line))) for name, line in lines]
+
+
+def test_the_site_knows_each_command_of_the_guides_and_its_options() -> None:
+    commands, refused = site_commands(), {}
+    assert len(commands) >= 60
+    for guide, (name, *words) in commands:
+        if name == "help" or {"ROLE", "N"} & {*words}:  # for a value that the reader chooses
+            continue
+        try:
+            parser = load_command_class("socialsite", name).create_parser("manage.py", name)
+            if words:
+                parser.parse_args(words)
+        except (ImportError, CommandError) as error:
+            refused[f"{guide}: {name} {' '.join(words)}"] = str(error)
+    assert refused == {}
+
+
+@pytest.mark.parametrize(
+    "guide", [guide for guide in GUIDES if "```sh" in guide.read_text()], ids=lambda path: path.stem
+)
+def test_the_shell_blocks_of_a_guide_have_no_unknown_program(guide: Path) -> None:
+    known = {"socialsite", "manage.py", ".venv/bin/python", "python"}.union(*NOT_RUN.values())
+    for block in SHELL_BLOCK.findall(guide.read_text()):
+        checked = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True)
+        assert checked.returncode == 0, checked.stderr
+        lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and line[0] not in "#} \t"]
+        programs = {re.split(r"[\s;]", line, maxsplit=1)[0] for line in lines}
+        unknown = {each for each in programs - known if "=" not in each and not (ROOT / each).exists()}
+        assert unknown == set(), "run it in a test, or list it in NOT_RUN"
+
+
+def test_the_packages_of_the_install_guide_bring_what_its_commands_use() -> None:
+    text = (ROOT / "docs/guide/install.md").read_text() + (ROOT / "docs/reference/backup.md").read_text()
+    (packages,) = re.findall(r"^apt-get install (.*)$", (ROOT / "docs/guide/install.md").read_text(), re.MULTILINE)[:1]
+    for program_name in ("git", "curl", "certbot", "rsync"):
+        assert program_name not in text or program_name in packages.split(), program_name
