@@ -79,11 +79,13 @@ class BackupWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        if kind is None:
-            self._finish()
-        else:
-            self._file.close()
-            with contextlib.suppress(OSError):
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            with contextlib.suppress(OSError):  # on a full disk, closing tries to write the rest
+                self._file.close()
+            with contextlib.suppress(OSError):  # it was renamed if the backup is complete
                 self._temporary_path.unlink()
 
     def add(self, family: str, records: Sequence[KeyRecord]) -> None:

@@ -1,5 +1,6 @@
 """The file of a backup: values of every type, atomic writes, and refusal of damaged or newer files."""
 
+import os
 import zlib
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from socialsite.maintenance.dump import KeyRecord, build_write_commands, read_ke
 from socialsite.maintenance.key_families import find_backup_place, get_backup_pass, get_family
 from socialsite.store import Key, Store
 from tests.support.backups import write_backup
+from tests.support.small_disk import mounted_disk
 from tests.support.topologies import Deployment
 from tests.support.town import SampleSite
 from tests.support.world import World
@@ -52,6 +54,20 @@ def test_a_failed_backup_keeps_the_previous_file(tmp_path: Path) -> None:
         raise RuntimeError
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("records", [1, 100])  # the end of the file finds no room, or an earlier block
+def test_a_backup_that_finds_no_room_leaves_no_part_behind(records: int) -> None:
+    """A part that stays would fill the disk a little more every night."""
+    with mounted_disk(2) as disk:
+        path = disk.directory / "site.backup"
+        path.write_bytes(b"of yesterday")
+        disk.fill(4_096)
+        rows = [KeyRecord(f"posts:{{{n}}}:post", "string", 0, [os.urandom(20_000)]) for n in range(records)]
+        with pytest.raises(OSError, match="No space left"), BackupWriter(path, BackupHeader(1, 6, {})) as writer:
+            writer.add("a", rows)
+        assert path.read_bytes() == b"of yesterday"
+        assert {each.name for each in disk.directory.iterdir()} == {"ballast", "site.backup"}
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
