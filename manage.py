@@ -3,6 +3,7 @@
 
 import os
 import sys
+from contextlib import suppress
 
 from socialsite.web.gc_tuning import set_gc_thresholds
 
@@ -28,7 +29,7 @@ def main() -> None:
 
         prepare_environment(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
-    from django.conf import settings
+    import django
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line, get_commands
 
@@ -37,9 +38,10 @@ def main() -> None:
         sys.exit(f"{name} is a command of Django that is not used here: {NOT_HERE[name]} (see manage.py help).")
     try:
         if sys.argv[1:2] in ([], ["help"], ["--help"], ["-h"]):
-            settings.INSTALLED_APPS  # noqa: B018 - loads the settings, which name the commands of the site
-            for each in NOT_HERE:
-                get_commands().pop(each, None)
+            with suppress(ImproperlyConfigured):  # `help` names the wrong setting
+                django.setup()  # get_commands remembers its list, which needs the apps
+                for each in NOT_HERE:
+                    get_commands().pop(each, None)
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:  # one line: what is wrong is not in the code
         if "--traceback" in sys.argv:

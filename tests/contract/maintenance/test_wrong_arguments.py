@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from manage import NOT_HERE
 from tests.support.site import ROOT
 
 COMMANDS = sorted(
@@ -88,3 +89,12 @@ def count_reasons(errors: str) -> int:
     return sum(
         not line.startswith("line ") and "more refused lines" not in line for line in errors.strip().splitlines()
     )
+
+
+def test_help_lists_the_commands_of_the_site_and_none_without_use() -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "SECRET_KEY": "k" * 50}
+    for words in ([], ["help"], ["--help"], ["help", "--commands"]):
+        result = subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, env=environment, capture_output=True)
+        listed = set(result.stdout.decode().split())
+        assert {*COMMANDS, "collectstatic"} <= listed, result.stderr
+        assert not listed & NOT_HERE.keys()
