@@ -14,6 +14,7 @@
     socialsite.W003  a failover may lose posts, and REQUIRE_REPLICAS is not set  (offline, tag redis, --deploy)
     socialsite.W004  SECURITY_CONTACT is not set  (offline, tag redis, --deploy)
     socialsite.W005  MAIL_URL is not set, or MAIL_FROM has another domain than the site  (offline, tag mail, --deploy)
+    socialsite.W006  a replica of the URL does not answer
     socialsite.W007  translations are not compiled  (offline, tag translation, --deploy)
 
 `manage.py check` does not connect to servers; `manage.py check --tag redis` does.
@@ -194,7 +195,21 @@ async def _check_node(node: Node) -> Sequence[CheckMessage]:
         replies = await node.pipeline([("INFO", part) for part in ("server", "memory", "persistence")])
     except StoreError as error:
         return [_unreachable_error(f"{node.address}: {error}")]
-    return check_server_info(str(node.address), parse_info(b"\r\n".join(replies)))
+    messages = check_server_info(str(node.address), parse_info(b"\r\n".join(replies)))
+    return messages + [warning for replica in _replicas_of(node) for warning in await _check_replica(replica)]
+
+
+def _replicas_of(node: Node) -> Sequence[Node]:
+    return node.replicas.nodes if node.replicas is not None else ()
+
+
+async def _check_replica(replica: Node) -> list[CheckMessage]:
+    try:
+        await Node.pipeline(replica, [("PING",)])  # the method of a replica would let the master answer
+    except StoreError as error:
+        hint = "Until it answers, its master answers all reads. Correct its address, or take it out of the URL."
+        return [Warning(f"A replica does not answer: {error}", hint=hint, id="socialsite.W006")]
+    return []
 
 
 async def _check_archive_server() -> list[CheckMessage]:

@@ -40,6 +40,9 @@ class ConnectionAuthorizer(Protocol):
 class ReadReplicas(Protocol):
     """The replicas of a node (replicas.py)."""
 
+    @property
+    def nodes(self) -> "Sequence[Node]": ...
+
     def pick_fresh(self) -> "Node | None":
         """Return a replica with recent data, or None."""
         ...

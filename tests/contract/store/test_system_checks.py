@@ -1,5 +1,7 @@
 """`manage.py check --tag redis` on real servers; plain `check` connects to no server."""
 
+import re
+from contextlib import ExitStack
 from io import StringIO
 from typing import Any
 
@@ -9,6 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
 from tests.support.ports import free_port
+from tests.support.redis_server import RedisServer
 
 
 def check(*arguments: str) -> str:
@@ -48,6 +51,16 @@ def test_an_evicting_server_is_an_error_and_a_durable_server_passes(settings: An
         finally:
             client.config_set("maxmemory-policy", "noeviction")
             client.config_set("appendonly", "no")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_a_replica_that_does_not_answer_is_a_warning(settings: Any, host: str) -> None:
+    port, server = free_port(), RedisServer(aof=True)
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+        settings.REDIS_URL = f"{server.start().url}&replica={host}:{port}"
+        with pytest.raises(SystemCheckError, match=rf"socialsite\.W006.*{re.escape(host)}:{port}"):
+            check("--tag", "redis")
 
 
 def test_another_number_of_partitions_is_an_error(settings: Any, redis_url: str) -> None:

@@ -194,3 +194,29 @@ async def test_a_closed_cluster_opens_no_connection(cluster: RedisCluster) -> No
 async def test_a_start_cancelled_at_any_step_leaves_no_connection(cluster: RedisCluster) -> None:
     async with assert_no_open_connections(*(master.client for master in cluster.masters)):
         await cancel_at_every_step(lambda: open_store(cluster.url))
+
+
+@pytest.mark.parametrize("kind", ["unknown-endpoint", "hostname"])
+async def test_a_cluster_whose_members_name_no_host_is_used_at_the_host_of_the_url(
+    cluster: RedisCluster, kind: str
+) -> None:
+    set_endpoint_type(cluster, kind)
+    try:
+        if kind == "hostname":  # without cluster-announce-hostname the reply contains "?"
+            with pytest.raises(StoreUnavailable, match="cluster-announce-hostname"):
+                await open_store(cluster.url)
+            return
+        store = await open_store(cluster.url)
+        try:
+            await store.write_each([("SET", numbered_key(number), number) for number in range(50)])
+            assert {node.address.host for node in store.nodes} == {"127.0.0.1"}
+        finally:
+            await store.close()
+    finally:
+        set_endpoint_type(cluster, "ip")
+
+
+def set_endpoint_type(cluster: RedisCluster, kind: str) -> None:
+    for member in cluster.masters:
+        with member.client() as client:
+            client.config_set("cluster-preferred-endpoint-type", kind)
