@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from socialsite.site.hosts import normalize_host
+from socialsite.site.hosts import origin_of
 from socialsite.store.address import Address, SentinelUrl, pop_parameter
 
 Network = IPv4Network | IPv6Network
@@ -120,18 +120,11 @@ def default_site_url(allowed_hosts: Iterable[str], https: bool) -> str:
 
 
 def parse_site_url(url: str) -> str:
-    """Return the address as browsers write it as an origin: in lower case, with IDNA, without the default port.
-
-    RFC 6454, section 4.
-    """
+    """Return the address of the site. Its origin is written as browsers write it."""
     try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        return origin_of(url) + urlsplit(url).path.rstrip("/")
     except ValueError as error:
         raise ImproperlyConfigured('SITE_URL must be like "https://social.example.org".') from error
-    host = f"[{host}]" if ":" in host else normalize_host(host)
-    default_port = {"http": 80, "https": 443}.get(parts.scheme)
-    return f"{parts.scheme}://{host}{f':{port}' if port not in (None, default_port) else ''}{parts.path.rstrip('/')}"
 
 
 def parse_security_contact(text: str) -> str:

@@ -35,7 +35,7 @@ from accounts.models import Account
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
-from socialsite.settings_parsers import parse_site_url
+from socialsite.site.hosts import origin_of
 from socialsite.site.service import SiteService
 
 CREATE, LOGIN, FACTOR, CONFIRM = "create", "login", "factor", "confirm"
@@ -60,8 +60,8 @@ class PasskeyService:
 
     def _server(self) -> Fido2Server:
         """Return fido2's server for the host of SITE_URL. On localhost all ports are accepted, elsewhere one origin."""
-        site = urlsplit(parse_site_url(settings.SITE_URL))
-        host, site_origin = site.hostname or "", f"{site.scheme}://{site.netloc}"
+        site_origin = origin_of(settings.SITE_URL)
+        host = urlsplit(site_origin).hostname or ""
         rp = PublicKeyCredentialRpEntity(name=self.site.settings.title, id=host)
         if host == "localhost":
             return Fido2Server(rp, verify_origin=lambda origin: urlsplit(origin).hostname == host)

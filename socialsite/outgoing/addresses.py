@@ -5,8 +5,11 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 
 HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 """A domain name with a dot. The last label starts with a letter, so 2130706433, 0x7f.1 and 127.1 are no names."""
-LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home", ".corp", ".home.arpa")
-"""Endings of names that a resolver of a private network may answer."""
+LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home", ".corp", ".home.arpa", ".invalid")
+"""Endings of names that a resolver of a private network may answer, or that never exist (RFC 6761, 6.4).
+
+Browsers replace the endpoint of a removed push subscription by a name that ends with `.invalid`.
+"""
 
 NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052: the last 32 bits are an IPv4 address
 GLOBAL_UNICAST = IPv6Network("2000::/3")

@@ -1,7 +1,7 @@
 """Host names in one form, so that all spellings of a blocked host are recognized."""
 
 from functools import lru_cache
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import idna
 
@@ -17,6 +17,18 @@ def normalize_host(host: str) -> str:
         name = name.partition(":")[0]
     labels = name.strip(".").split(".")
     return ".".join(each if each.isascii() else f"xn--{each.encode('punycode').decode()}" for each in labels)
+
+
+def origin_of(url: str) -> str:
+    """Return the origin of a URL as browsers write it: in lower case, with IDNA, without the default port.
+
+    Source: RFC 6454, section 4. Raises ValueError.
+    """
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port
+    host = f"[{host}]" if ":" in host else normalize_host(host)
+    default_port = {"http": 80, "https": 443}.get(parts.scheme)
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, default_port) else "")
 
 
 @lru_cache(maxsize=8)

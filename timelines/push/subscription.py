@@ -5,7 +5,6 @@ import hmac
 import os
 import time
 from typing import Final, Literal, Self, get_args
-from urllib.parse import urlsplit
 
 import msgspec
 from cryptography.hazmat.primitives import hashes
@@ -15,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from fido2.utils import websafe_encode
 
 from socialsite.errors import Invalid
+from socialsite.site.hosts import origin_of
 from timelines.notifications.notification import NOTIFICATION_KINDS, NotificationKind
 from timelines.push.encryption import encode_point, encrypt_aes128gcm, encrypt_aesgcm
 
@@ -83,8 +83,7 @@ class VapidKey:
 
     def sign(self, endpoint: str, contact: str) -> str:
         """Return a JSON Web Token for the origin of the endpoint."""
-        origin = "{0.scheme}://{0.netloc}".format(urlsplit(endpoint))
-        claims = {"aud": origin, "exp": int(time.time()) + SIGNATURE_TTL_S, "sub": contact}
+        claims = {"aud": origin_of(endpoint), "exp": int(time.time()) + SIGNATURE_TTL_S, "sub": contact}
         parts = [websafe_encode(msgspec.json.encode(part)) for part in ({"typ": "JWT", "alg": "ES256"}, claims)]
         signed = ".".join(parts)
         r, s = decode_dss_signature(self._private_key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))

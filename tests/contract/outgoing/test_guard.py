@@ -48,7 +48,7 @@ REFUSED_FORMS = (
     "http://127。0。0。1/", "http://127%2e0%2e0%2e1/", "http://[::ffff:7f00:1]/", "http://[0:0:0:0:0:0:0:1]/",
     "http://[::1%25lo]/", "http://[fe80::1%25eth0]/", "http://[::ffff:0x7f.1]/", "http://0300.0250.0.1/",
     # names of the own network
-    "http://localhost/", "http://LOCALHOST/", "http://localhost./", "http://a.localhost/", "http://printer.local/",
+    "http://localhost/", "http://LOCALHOST/", "http://localhost./", "http://a.localhost/", "http://x.invalid/", "http://printer.local/",
     "http://metadata.google.internal/", "http://redis/", "http://router.lan/", "http://home.arpa./",
     "http://ｌｏｃａｌｈｏｓｔ/", "http://metadata/",
     # other schemes

@@ -5,7 +5,9 @@ from base64 import urlsafe_b64decode
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tests.support.push_device import read_claims
 from timelines.push import encryption
+from timelines.push.subscription import VapidKey
 
 
 def decode(text: str) -> bytes:
@@ -42,3 +44,17 @@ def test_a_message_is_encrypted_as_in_the_example(encrypt, plaintext, private, d
     own_key = ec.derive_private_key(int.from_bytes(decode(private), "big"), ec.SECP256R1())
     keys = {"salt": decode(salt), "own_key": own_key, "device_point": decode(device_point), "auth": decode(auth)}
     assert encrypt(plaintext, **keys) == decode(body)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "origin"),
+    [
+        ("https://web.push.apple.com/QN-1", "https://web.push.apple.com"),
+        ("https://Push.Example:443/wpush/v2/x?y=1", "https://push.example"),
+        ("https://push.example:8443/x", "https://push.example:8443"),
+    ],
+)
+def test_the_audience_of_a_signature_is_the_origin_of_the_push_service(endpoint: str, origin: str) -> None:
+    key = VapidKey(VapidKey.generate())
+    claims = read_claims(key.sign(endpoint, "mailto:ops@example.org"), key.public_key)
+    assert (claims["aud"], claims["sub"]) == (origin, "mailto:ops@example.org")

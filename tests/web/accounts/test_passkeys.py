@@ -1,6 +1,7 @@
 """Passkeys: as second factor, as the whole log-in, and every answer that is refused."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -135,6 +136,33 @@ async def test_a_faulty_answer_is_refused(visitor, passkey, fault):
     answer = await visitor.post_json("/accounts/login/passkey/", credential=credential)
     assert (answer.status_code, answer.json()["error"]) == (401, "passkey_refused")
     assert not await visitor.is_signed_in()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"authenticatorAttachment": "platform", "clientExtensionResults": {"credProps": {"rk": True}}},
+        {"authenticatorAttachment": None, "clientExtensionResults": None, "unknown": 1},
+        {"response": {"transports": ["hybrid", "unknown"], "publicKeyAlgorithm": -7, "publicKey": "AA"}},
+        {"response": {"userHandle": None}},
+    ],
+)
+async def test_further_fields_of_password_managers_change_nothing(alice, visitor, fields):
+    passkey = SoftPasskey()
+    options = (await alice.post_json("/accounts/passkeys/")).json()
+    credential = with_fields(passkey.create(options), fields)
+    assert (await alice.post_json("/accounts/passkeys/", name="x", credential=credential)).status_code == 200
+    await visitor.log_in("alice")
+    credential = with_fields(passkey.get(await options_for(visitor, "factor")), fields)
+    assert (await visitor.post_json("/accounts/login/factor/", credential=credential)).status_code == 200
+
+
+def with_fields(credential: str, fields: dict[str, object]) -> str:
+    """Return the JSON with further fields, and base64 with padding."""
+    data = json.loads(credential)
+    data["response"] = {name: text + "=" * (-len(text) % 4) for name, text in data["response"].items()}
+    data["response"] |= fields.get("response", {})
+    return json.dumps(data | {name: field for name, field in fields.items() if name != "response"})
 
 
 async def test_a_passkey_that_stops_counting_is_accepted_with_an_event(visitor, passkey, site):
