@@ -13,19 +13,16 @@ const PAUSE_MS = 120;
 const MAX_SHOWN = 8;
 const kept = new Map(); // query -> options, for this page
 
-/** The typed letters stay, and the rest is added: screen readers read #DogsOfMastodon as words. */
-const keepCapitals = (begun, text) => (text.startsWith(begun.toLowerCase()) ? begun + text.slice(begun.length) : text);
-
 /**
  * The fields: `begun` returns the text before the cursor that is completed, `queries` what the site is asked for,
- * `choose` inserts an option. `isFirstChosen`: Enter and Tab take the first option without an arrow key.
+ * `choose` inserts an option.
  */
 const FIELDS = {
   "[data-composer] textarea[name=text]": {
     isFirstChosen: true,
     begun: (before) => BEGUN.exec(before)?.slice(1).find(Boolean),
     queries: (begun) => [begun],
-    choose: (option, insert, begun) => insert(`${keepCapitals(begun, option.text)} `),
+    choose: ({ text }, insert, begun) => insert(`${text.startsWith(begun.toLowerCase()) ? begun + text.slice(begun.length) : text} `),
   },
   "[role=search] input[name=q]": {
     isFirstChosen: false,
@@ -95,7 +92,7 @@ class Completion {
     const { value, selectionStart, selectionEnd } = this.text;
     const begun = selectionStart === selectionEnd && this.field.begun(value.slice(0, selectionStart));
     if (!begun) return this.close();
-    this.#begun = begun; // the text that a chosen option replaces
+    this.#begun = begun;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#ask(begun), PAUSE_MS);
   }

@@ -19,8 +19,8 @@ export class ServerDraft {
     this.storedId = storedId;
     this.id = form.elements.namedItem("draft");
     this.time = form.elements.namedItem("scheduled_at");
-    const stored = this.time?.getAttribute("value"); // the page's own: Firefox restores the field after a reload
-    if (stored) this.time.value = localValue(new Date(`${stored}Z`));
+    const utc = this.time?.defaultValue; // Firefox restores `value`
+    if (utc) this.time.value = localValue(new Date(`${utc}Z`));
   }
 
   /** The fields of the form, with the time in UTC. */

@@ -45,7 +45,7 @@ def test_a_path_has_letters_of_every_script_and_joiners(text: str, url: str) -> 
     [
         ("ask @alice.bsky.example about it", []),
         ("@alice-x", []),
-        ("ask @alice. Then @bob...", ["alice", "bob"]),
+        ("ask @alice. Then @bob...because", ["alice", "bob"]),
         ("@alice - @bob-", ["alice", "bob"]),
     ],
 )

@@ -36,7 +36,7 @@ async def test_a_mention_with_the_host_of_the_site_notifies_and_is_an_entity(ope
 async def test_a_language_that_the_site_does_not_know_is_ignored(open_api: OpenApi) -> None:
     """Apps send the language of the device, such as Cantonese."""
     alice = await open_api("alice")
-    for sent, stored in (("yue-Hant-HK", None), ("fil", None), ("zh-TW", "zh")):
+    for sent, stored in (("yue-Hant-HK", None), ("fil", "tl"), ("zh-TW", "zh")):
         status = await alice.post(STATUSES, status=f"in {sent}", language=sent)
         assert (status.status_code, status.json()["language"]) == (200, stored)
     edited = await alice.http.put(f"{STATUSES}/{status.json()['id']}", json={"status": "edited", "language": "yue"})
