@@ -7,18 +7,26 @@ from contextlib import suppress
 
 from socialsite.web.gc_tuning import set_gc_thresholds
 
-NO_DATABASE = "the site has no SQL database"
-NOT_HERE = {
-    **dict.fromkeys(
-        ("createcachetable", "dbshell", "dumpdata", "flush", "inspectdb", "loaddata", "makemigrations", "migrate",
-         "optimizemigration", "showmigrations", "sqlflush", "sqlmigrate", "sqlsequencereset", "squashmigrations",
-         "testserver"),
-        NO_DATABASE,
-    ),
-    "sendtestemail": "use check_mail ADDRESS",
-    "runserver": "use quickstart",
-    "test": "use make test",
-}  # fmt: skip
+NOT_HERE = dict.fromkeys(
+    [
+        "createcachetable",
+        "dbshell",
+        "dumpdata",
+        "flush",
+        "inspectdb",
+        "loaddata",
+        "makemigrations",
+        "migrate",
+        "optimizemigration",
+        "showmigrations",
+        "sqlflush",
+        "sqlmigrate",
+        "sqlsequencereset",
+        "squashmigrations",
+        "testserver",
+    ],
+    "the site has no SQL database",
+) | {"sendtestemail": "use check_mail ADDRESS", "runserver": "use quickstart", "test": "use make test"}
 """The commands of Django that have no use here, and the reason."""
 
 
@@ -33,9 +41,8 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line, get_commands
 
-    name = next((each for each in sys.argv[1:2] if each in NOT_HERE), None)
-    if name is not None:
-        sys.exit(f"{name} is a command of Django that is not used here: {NOT_HERE[name]} (see manage.py help).")
+    if reason := NOT_HERE.get("".join(sys.argv[1:2])):
+        sys.exit(f"{sys.argv[1]} is a command of Django that is not used here: {reason} (see manage.py help).")
     try:
         if sys.argv[1:2] in ([], ["help"], ["--help"], ["-h"]):
             with suppress(ImproperlyConfigured):  # `help` names the wrong setting

@@ -41,7 +41,7 @@ from timelines import keys
 from timelines.archive.factory import create_archive
 from timelines.media.repository import MediaRows
 from timelines.media.storage import FOLDER_ID_FILE, MediaFiles
-from timelines.posts.archive import ArchiveUnavailable, InvalidArchiveUrl
+from timelines.posts.archive import Archive, ArchiveUnavailable, InvalidArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Whether the checks may connect. The `check` command sets it for --tag redis (management/commands/check.py)."""
@@ -129,14 +129,26 @@ def check_translations(**_: Any) -> list[CheckMessage]:
     return [Warning(f"Not compiled: {languages}.", hint=hint, id="socialsite.W007")] if languages else []
 
 
-@register("archive")
+@register("archive", "redis")
 def check_archive(**_: Any) -> list[CheckMessage]:
-    """Check ARCHIVE_URL without opening the archive."""
+    """Check ARCHIVE_URL, and with --tag redis also that the archive answers."""
     try:
-        create_archive(settings.ARCHIVE_URL)
+        archive = create_archive(settings.ARCHIVE_URL)
+        if may_connect.get():
+            asyncio.run(_use_archive(archive))
     except InvalidArchiveUrl as error:
         return [Error(str(error), id="socialsite.E007")]
+    except ArchiveUnavailable as error:
+        hint = "Pages with archived posts answer 503 until it does."
+        return [Error(str(error), hint=hint, id="socialsite.E009")]
     return []
+
+
+async def _use_archive(archive: Archive) -> None:
+    try:
+        await archive.check()
+    finally:
+        await archive.close()
 
 
 @register("redis")
@@ -184,7 +196,6 @@ async def _check_store(urls: StoreUrls) -> list[CheckMessage]:
     try:
         messages = [message for node in store.nodes for message in await _check_node(node)]
         messages += [Error(fault.reason, id="socialsite.E006") for fault in await find_mark_faults(store)]
-        messages += await _check_archive_server()
         return messages or [*await _check_partitions(store), *await _check_media_folder(store)]
     finally:
         await store.close()
@@ -209,21 +220,6 @@ async def _check_replica(replica: Node) -> list[CheckMessage]:
     except StoreError as error:
         hint = "Until it answers, its master answers all reads. Correct its address, or take it out of the URL."
         return [Warning(f"A replica does not answer: {error}", hint=hint, id="socialsite.W006")]
-    return []
-
-
-async def _check_archive_server() -> list[CheckMessage]:
-    try:
-        archive = create_archive(settings.ARCHIVE_URL)
-    except InvalidArchiveUrl:  # `check_archive` reports it
-        return []
-    try:
-        await archive.check()
-    except ArchiveUnavailable as error:
-        hint = "Pages with archived posts answer 503 until it does."
-        return [Error(str(error), hint=hint, id="socialsite.E009")]
-    finally:
-        await archive.close()
     return []
 
 

@@ -122,6 +122,9 @@ class MediaProcessing:
         try:
             source = await self.files.open(upload_file(row.name))
         except FileNotFoundError:
+            folder_id = await asyncio.to_thread(self.files.find_id)
+            if self.files.folder is not None and folder_id != await self.rows.find_folder_id():
+                raise FilesUnavailable(f"{self.files.folder} is not the folder of pictures of the site") from None
             return await self._refuse(row, "unreadable")
         with source:
             async with self.files.new_file() as full, self.files.new_file() as small:
