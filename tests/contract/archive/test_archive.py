@@ -254,7 +254,7 @@ def test_the_archive_command_archives_and_restores(settings: Any, archive_url: s
 
     run = partial(commands.run_command, "archive_posts")
     run_with_services(build)
-    assert run("--older-than", "90d", "--dry-run").startswith("Would move 1 posts")
+    assert run("--older-than", "90d", "--dry-run").startswith("Would move 1 post of")
     assert run("--older-than", "90d").startswith("Moved 1 posts")
     assert run("--older-than", "90d").startswith("Moved 0 posts")
     assert run("--undo") == "Brought 1 posts back.\n"
