@@ -255,9 +255,9 @@ def test_the_archive_command_archives_and_restores(settings: Any, archive_url: s
     run = partial(commands.run_command, "archive_posts")
     run_with_services(build)
     assert run("--older-than", "90d", "--dry-run").startswith("Would move 1 post of")
-    assert run("--older-than", "90d").startswith("Moved 1 posts")
+    assert run("--older-than", "90d").startswith("Moved 1 post to")
     assert run("--older-than", "90d").startswith("Moved 0 posts")
-    assert run("--undo") == "Brought 1 posts back.\n"
+    assert run("--undo") == "Brought 1 post back.\n"
     for wrong in ("90", "d", "0d", "-1d"):
         with pytest.raises(CommandError):
             run(f"--older-than={wrong}")
