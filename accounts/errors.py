@@ -64,7 +64,7 @@ class InvalidCredentials(Unauthorized):
     """The handle is unknown or the password is wrong. Both have the same response, also for a suspended account."""
 
     code = "wrong_login"
-    message = _("Handle and password do not match.")
+    message = _("Wrong handle, mail address or password.")
 
 
 class FactorNeeded(Unauthorized):

@@ -69,8 +69,8 @@ def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.Cha
     return forms.CharField(label=label, strip=False, max_length=PASSWORD_MAX_LENGTH, widget=widget, **more)
 
 
-def make_handle_field(help_text: Any = "", autocomplete: str = "username") -> forms.CharField:
-    attrs = {"autocomplete": autocomplete, **HANDLE_INPUT_ATTRS}
+def make_handle_field(help_text: Any = "") -> forms.CharField:
+    attrs = {"autocomplete": "username", **HANDLE_INPUT_ATTRS}
     return make_text_field(_("Handle"), RAW_HANDLE_MAX_LENGTH, help_text, required=True, attrs=attrs)
 
 
@@ -192,7 +192,12 @@ class NextForm(forms.Form):
 
 
 class LoginForm(NextForm):
-    username = make_handle_field(autocomplete="username webauthn")
+    username = make_text_field(
+        _("Handle or mail address"),
+        ADDRESS_MAX_LENGTH,
+        required=True,
+        attrs={"autocomplete": "username webauthn", **HANDLE_INPUT_ATTRS},
+    )
     password = make_password_field(_("Password"), "current-password")
     keep = forms.BooleanField(label=_("Keep my account"), required=False, widget=forms.HiddenInput)
     """Takes the requested deletion back. It is shown after a log-in to such an account."""

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import structlog
 
+from accounts.models import Account
 from socialsite.ids import AccountId
 from socialsite.store.commands import Command, Reply
 from socialsite.store.errors import StoreError
@@ -23,6 +24,8 @@ OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
 """Called after a change of names or states, to update the search index."""
 OnPasswordChanged = Callable[[AccountId], Awaitable[None]]
 """Called after a change of the password, to send a mail and to end the link of an address."""
+FindByAddress = Callable[[str], Awaitable[Account | None]]
+"""Returns the account that has a confirmed mail address, for a log-in with the address."""
 OnSessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
 """Called with the account id and the id of the ended session; None means all sessions of the account."""
 OnSessionReplaced = Callable[[AccountId, str, str], Awaitable[None]]

@@ -226,6 +226,7 @@ class Services:
             on_account_created=partial(self.meter.count, SIGNUPS),
             on_names_changed=self.search_indexer.update_names_if_available,
             on_password_changed=lambda account_id: self.mail.announce_password(account_id),
+            find_by_address=lambda address: self.mail.find_by_address(address),
             check_texts=self.blocked_content.check_profile,
         )
 

@@ -33,6 +33,7 @@ from accounts.models import Account
 from accounts.ports import (
     CheckTexts,
     EndSessions,
+    FindByAddress,
     OnAccountCreated,
     OnAccountDeleted,
     OnNamesChanged,
@@ -72,6 +73,7 @@ class AccountService(AccountLookup):
     clock: TimeSource
     deletion_grace_ms: int = 0
     on_password_changed: OnPasswordChanged
+    find_by_address: FindByAddress
     check_texts: CheckTexts
 
     # Creating accounts
@@ -143,26 +145,29 @@ class AccountService(AccountLookup):
     @sensitive_variables("password")
     async def authenticate(
         self,
-        handle: str,
+        name: str,
         password: str,
         *,
         caller: Caller | None = None,
         browser: KnownBrowser | None = None,
         keep: bool = False,
     ) -> Account | None:
-        """Return the active account of this handle and password. Every failure takes the same time.
+        """Return the active account of this handle, or confirmed mail address, and password.
+
+        Every failure takes the same time.
 
         The attempt is counted for the browser if the account was signed in with it before. Otherwise it is counted
-        for the address. A failed attempt of this kind is also counted for the handle, even if the handle is unknown.
+        for the network. A failed attempt of this kind is also counted for the name, even if the name is unknown. A
+        handle and a mail address have two counters: one would tell that they belong to one account.
         Raises RateLimited, PasswordsBusy, InvalidCredentials, and AccountSuspended if the password is right but the
         account is suspended. If its owner has requested its deletion, the account is returned with `keep`, and the
         caller takes the request back; without it DeletionPending is raised.
         """
-        account = await self.find_by_handle(handle)
+        account = await self.find_by_address(name) or await self.find_by_handle(name)
         is_known = caller is None or (
             account is not None and await self.browsers.is_known(AccountId(account.id), browser)
         )
-        by_handle = Identifier.handle(_login_handle(handle))
+        by_handle = Identifier.handle(_login_name(name))
         at_ms = await self._count_login(account, caller, by_handle, browser if is_known else None)
         is_right = await self._check_password(account, password, is_known=is_known)
         if account is None or not is_right or not (account.is_active or (keep and account.is_leaving)):
@@ -422,12 +427,12 @@ class AccountService(AccountLookup):
         return await self.get(account_id)
 
 
-def _login_handle(text: str) -> str:
-    """Return the normalized handle, so that all its spellings have one counter. Return an invalid handle unchanged."""
+def _login_name(text: str) -> str:
+    """Return the normalized handle, so that all its spellings have one counter, or an address in lower case."""
     try:
         return normalize_handle(text)
     except InvalidHandle:
-        return text
+        return text.lower()
 
 
 async def _deleted_fields() -> dict[str, str]:

@@ -9,6 +9,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.accounts.repository import AccountRepository
+from accounts.addresses import InvalidAddress, normalize_address
+from accounts.domain import NO_ACCOUNT_ID
 from accounts.errors import AddressTaken, FieldErrors, InvalidLink
 from accounts.mail.links import (
     address_digest,
@@ -152,11 +154,17 @@ class MailService:
         await self.mails.delete_all(account_id)
 
     async def find_by_address(self, address: str) -> Account | None:
-        """Return the account with this confirmed address, in any state."""
-        account_id = await self.mails.find_owner(address_digest(address))
-        if account_id is None or (await self.mails.find(account_id)).address.lower() != address.lower():
+        """Return the account with this confirmed address, in any state.
+
+        A free address takes the same round trips as an address of an account: who has an address is not public.
+        """
+        try:
+            address = normalize_address(address)
+        except InvalidAddress:
             return None
-        return await self.accounts.find(account_id)
+        owner_id = await self.mails.find_owner(address_digest(address)) or NO_ACCOUNT_ID
+        row, account = await self.mails.find(owner_id), await self.accounts.find(owner_id)
+        return account if row.address.lower() == address.lower() else None
 
     async def choose_digest(self, account_id: AccountId, digest: str) -> None:
         """Set how often the account gets a digest: a value of DIGESTS. The next one comes after a whole period."""

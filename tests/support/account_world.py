@@ -58,6 +58,7 @@ class AccountWorld:
             on_account_created=lambda: None,
             on_names_changed=self._ignore,
             on_password_changed=self._ignore,
+            find_by_address=self._find_nobody,
             check_texts=lambda _texts: None,
             clock=self.clock,
         )
@@ -69,6 +70,9 @@ class AccountWorld:
 
     async def _deleted(self, account_id: AccountId) -> None:
         self.deleted.append(account_id)
+
+    async def _find_nobody(self, _address: str) -> None:
+        """No account has a mail address."""
 
     async def _ignore(self, *_changed: object) -> None:
         """A port that nothing listens to."""

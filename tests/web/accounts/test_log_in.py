@@ -10,6 +10,7 @@ import pytest
 
 from accounts.accounts import passwords
 from accounts.errors import PasswordsBusy
+from accounts.mail.links import address_digest
 from accounts.security.browsers import KnownBrowser
 from socialsite.limits import NETWORKS_PER_HANDLE
 from socialsite.service_config import ServiceConfig
@@ -109,6 +110,21 @@ async def test_guesses_at_one_handle_are_counted_from_every_address(open_browser
             assert int(answer.headers["retry-after"]) >= 1
             browser.http.cookies.clear()
             await limited.store.nodes[0].execute("FLUSHALL")
+
+
+async def test_guesses_at_a_mail_address_do_not_show_whose_it_is(open_browser, redis_url):
+    """If they were counted at the handle, its limit would tell that the address belongs to it."""
+    async with open_services(redis_url, ServiceConfig(rate_limits={"login": 1})) as limited:
+        loop_services.bind(limited)
+        alice = await limited.accounts.sign_up(handle="alice", password=PASSWORD, now_ms=limited.clock.now_ms())
+        await limited.repositories.mails.change(alice.id, address="alice@example.org")
+        await limited.repositories.mails.claim(address_digest("alice@example.org"), alice.id)
+        for guess in range(NETWORKS_PER_HANDLE + 1):
+            browser = await open_browser(address=f"203.0.113.{guess}")
+            last = await browser.log_in("alice@example.org", "wrong")
+        assert last.status_code == 429
+        stranger = await open_browser(address="198.51.100.1")
+        assert (await stranger.log_in("alice")).status_code == 200
 
 
 async def test_guesses_of_others_keep_no_owner_out(open_browser, redis_url):

@@ -55,6 +55,22 @@ async def confirm(site: Services, browser: HttpBrowser, smtp: MailServer, addres
     smtp.messages.clear()
 
 
+async def test_a_person_logs_in_with_the_confirmed_address(site, visitor, alice, bob, smtp):
+    await confirm(site, alice, smtp)
+    await bob.post("/accounts/mail/", address="bob@example.org")  # not confirmed
+    for name in (ADDRESS, " ALICE@Example.org "):
+        assert (await visitor.post("/accounts/login/", username=name, password=PASSWORD)).status_code == 303, name
+        await visitor.post("/accounts/logout/")
+    wrong = [
+        await visitor.log_in(ADDRESS, "wrong"),
+        *[
+            await visitor.log_in(name)
+            for name in ("bob@example.org", "nobody@example.org", "a@b", "alice@example.org@")
+        ],
+    ]
+    assert {(answer.status_code, answer.text) for answer in wrong} == {(401, wrong[0].text)}
+
+
 async def test_an_address_is_used_after_the_button_of_its_link_was_pressed(site, alice, bob, smtp):
     assert (await alice.post("/accounts/mail/", address=" Alice@EXAMPLE.org ")).status_code == 303
     await work(site)
