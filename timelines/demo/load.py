@@ -1,4 +1,4 @@
-"""Loads the demo: a few hundred real posts in each language, a follow graph, and three accounts to log in with.
+"""Loads the demo: a few hundred real posts in each language, a follow graph, and twelve people with faces and pictures.
 
 NOTICE lists the sources and licences. A repeated load completes an interrupted load and duplicates nothing.
 Times are shifted so that the newest post is three minutes old at the first load.
@@ -11,6 +11,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 import msgspec
+from django.core.files.base import ContentFile
 
 from accounts.accounts.service import AccountService
 from accounts.errors import HandleTaken
@@ -21,10 +22,13 @@ from timelines.importing.graph import GraphImport, GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions, compute_shift
 from timelines.importing.rows import RowRules
+from timelines.media.processing import EncodePicture, MediaProcessing, encode_job
+from timelines.media.service import MediaService
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
 
 FILES: Final = Path(__file__).parent
+PICTURES: Final = FILES / "pictures"
 LOGIN_HANDLES: Final = ("alice", "bob", "carol")
 MAX_GRAPHEMES: Final = 500
 PROFILES_AT_ONCE: Final = 50
@@ -36,7 +40,7 @@ _profile_decoder = msgspec.json.Decoder(dict[str, str])
 
 
 class Profile(NamedTuple):
-    """A line of accounts.jsonl.gz."""
+    """A line of accounts.jsonl.gz and of people.jsonl."""
 
     handle: str
     display_name: str
@@ -53,19 +57,24 @@ class DemoLoader:
     reactions: ReactionsService
     graph_import: GraphImport
     posts_import: PostsImport
+    media: MediaService
+    media_processing: MediaProcessing
 
     async def load(self, now_ms: int) -> list[tuple[str, str]]:
         """Load the demo in a second or two. Returns (handle, password) of each account to log in with."""
         logins = [(handle, f"{handle}-in-wonderland") for handle in LOGIN_HANDLES]
         for handle, password in logins:
             await self._sign_up(handle, password, now_ms)
-        graph = LineFile(FILES / "graph.tsv.gz")
-        await self.graph_import.run(graph, GraphOptions(handle_prefix=""), Tally(), now_ms)
-        owners = await self._create_profiles(now_ms)
-        posts = LineFile(FILES / "posts.jsonl.gz")
+        for name in ("graph.tsv.gz", "follows.tsv"):
+            await self.graph_import.run(LineFile(FILES / name), GraphOptions(handle_prefix=""), Tally(), now_ms)
+        owners = await self._create_profiles("accounts.jsonl.gz", now_ms)
+        people = await self._create_profiles("people.jsonl", now_ms)
+        posts, stories = LineFile(FILES / "posts.jsonl.gz"), LineFile(FILES / "stories.jsonl", pictures=PICTURES)
         rules = RowRules(MAX_GRAPHEMES, latest_ms=now_ms, shift_ms=compute_shift(posts, now_ms))
-        await self.posts_import.run(posts, PostsOptions(rules), Tally(), now_ms)
-        await self._react(owners, now_ms)
+        for file in (posts, stories):
+            await self.posts_import.run(file, PostsOptions(rules), Tally(), now_ms)
+        await run_together(*(self._set_avatar(account_id, handle) for handle, account_id in people.items()))
+        await self._react(owners | people, now_ms)
         return logins
 
     async def _sign_up(self, handle: str, password: str, now_ms: int) -> None:
@@ -73,6 +82,13 @@ class DemoLoader:
             await self.accounts.sign_up(handle=handle, password=password, now_ms=now_ms)
         except HandleTaken:
             return  # an earlier load wrote the reactions
+
+    async def _set_avatar(self, account_id: AccountId, handle: str) -> None:
+        if not (await self.accounts.get(account_id)).avatar:  # else an earlier load has set it
+            content = ContentFile((PICTURES / f"{handle}.png").read_bytes(), handle)
+            row = await self.media.upload(owner_id=account_id, content=content, kind="avatar")
+            await self.media_processing.handle(encode_job(EncodePicture(row.name, None, account_id)))
+            await self.accounts.set_picture(account_id=account_id, kind="avatar", name=row.name)
 
     async def _react(self, owners: Mapping[str, AccountId], now_ms: int) -> None:
         """Like the newest posts and boost a few of them. Each load chooses the same posts."""
@@ -89,9 +105,9 @@ class DemoLoader:
         for batch in batches(acts, REACTIONS_AT_ONCE):
             await run_together(*batch)
 
-    async def _create_profiles(self, now_ms: int) -> dict[str, AccountId]:
-        """Create the accounts and set their names. Returns their ids by handle."""
-        lines = LineFile(FILES / "accounts.jsonl.gz").lines(Tally())
+    async def _create_profiles(self, name: str, now_ms: int) -> dict[str, AccountId]:
+        """Create the accounts of a file and set their names. Returns their ids by handle."""
+        lines = LineFile(FILES / name).lines(Tally())
         profiles = [Profile(**_profile_decoder.decode(line)) for _, line in lines]
         owners = await self.accounts.import_accounts(handles=[profile.handle for profile in profiles], now_ms=now_ms)
         for batch in batches(profiles, PROFILES_AT_ONCE):

@@ -52,10 +52,18 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class LineFile:
-    """A file of lines. `on_bytes` is called with the number of bytes read from the disk so far."""
+    """A file of lines, whose pictures are in the folder `pictures`.
+
+    `on_bytes` is called with the number of bytes read from the disk so far.
+    """
 
     path: Path
     on_bytes: Callable[[int], None] = lambda position: None
+    pictures: Path | None = None
+
+    def read_picture(self, name: str) -> bytes | None:
+        """Return the bytes of a picture, or None if the file has no folder of pictures."""
+        return None if self.pictures is None else (self.pictures / name).read_bytes()
 
     def lines(self, tally: Tally, offset: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield (number, line) after `offset`, without blank lines and `#` comments.

@@ -246,7 +246,7 @@ class PostsImport:
         attachments: dict[str, MediaAttachment] = {}
         for name, picture in pictures.items():
             try:
-                read = archive.read_picture if isinstance(archive, AccountArchive) else None  # others have no pictures
+                read = None if isinstance(archive, BlueskyArchive) else archive.read_picture
                 content = await asyncio.to_thread(read, name) if read else None
                 attachments[name] = (await self._upload(post.author_id, picture, content)).attachment
             except LineRefused as refused:

@@ -11,7 +11,7 @@ from socialsite.ids import AccountId
 from tests.support.corpora import EXTERNAL_DIR, corpus_path
 from tests.support.demo_build import build
 from tests.support.topologies import Deployment
-from timelines.demo.load import FILES
+from timelines.demo.load import FILES, PICTURES
 
 MINUTE_MS = 60_000
 LICENSED = {
@@ -57,6 +57,32 @@ async def test_the_public_timeline_begins_minutes_ago_in_several_languages(servi
     texts = "".join(entry.post.text for entry in page.entries)
     assert any("가" <= letter <= "힣" for letter in texts)
     assert any("ก" <= letter <= "๛" for letter in texts)
+
+
+async def test_the_demo_shows_faces_bios_and_described_pictures(services: Services) -> None:
+    now_ms = services.clock.now_ms()
+    await services.demo.load(now_ms)
+    people = [json.loads(line) for line in (FILES / "people.jsonl").read_text("utf-8").splitlines()]
+    for person in people:
+        account = await services.accounts.get_by_handle(person["handle"])
+        assert account.bio
+        assert account.avatar
+    page = await services.reading.public(viewer_id=None, limit=100)
+    details = [entry.post.extra for entry in page.entries]
+    pictures = [picture for each in details for picture in each.media]
+    assert len(pictures) >= 7
+    assert all(picture.alt and picture.width for picture in pictures)
+    assert any(each.poll for each in details)
+    assert any(each.spoiler_text for each in details)
+    assert any(each.edited_ms for each in details)
+
+
+def test_each_shipped_picture_is_used_and_has_a_licence() -> None:
+    notice, stories = (FILES / "NOTICE").read_text("utf-8"), (FILES / "stories.jsonl").read_text("utf-8")
+    used = stories + "".join(f"{json.loads(line)['handle']}.png" for line in (FILES / "people.jsonl").open())
+    for file in PICTURES.iterdir():
+        assert file.name in used
+        assert file.stem in notice
 
 
 def test_every_shipped_post_has_a_source_with_a_known_licence() -> None:
