@@ -6,6 +6,7 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.domain import picture_url
@@ -16,6 +17,7 @@ from socialsite.tasks import run_together
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer
 from socialsite.web.responses import respond
+from timelines.pages.entry_actions import format_count
 from timelines.pages.page import HydratedPost, mark_addressed
 from timelines.pages.pictures import describe_post, preview_picture_url
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
@@ -118,7 +120,7 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
             **thread_context(thread, next_url),
             "views": views,
             "quotes_url": optional_placeholder(f"/posts/{entry.shown.id}/quotes/" if quotes else None),
-            "quotes": Placeholder(str(quotes)),
+            "quotes": Placeholder(format_count(quotes, get_language() or "")),
         },
         data=lambda: {
             **post_json(entry),
@@ -136,6 +138,8 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
     return {
         "author": entry.author,
         "entry_html": Placeholder(SafeString(entry_html(entry))),
+        "likes": Placeholder(format_count(entry.counts.likes, get_language() or "")),
+        "boosts": Placeholder(format_count(entry.counts.boosts, get_language() or "")),
         "likes_url": optional_placeholder(f"{original}likes/" if entry.counts.likes else None),
         "boosts_url": optional_placeholder(f"{original}boosts/" if entry.counts.boosts else None),
         "composer": _reply_composer_context(request, entry, url) if request.account else None,
