@@ -73,6 +73,9 @@ class Composer {
       event.preventDefault();
       this.#submit(event.submitter?.matches("[data-save-draft]") ? "/drafts/" : this.form.action);
     });
+    const time = this.form.elements.namedItem("scheduled_at");
+    const { textContent, dataset } = this.button;
+    time?.addEventListener("input", () => (this.button.textContent = time.value ? dataset.later : textContent));
     this.#restorePictures();
     this.#showCount();
     if (location.hash === `#${this.text.id}` || this.text.ariaInvalid === "true") this.focus();

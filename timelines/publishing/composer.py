@@ -33,9 +33,12 @@ def composer_context(
     audience: int = PUBLIC,
     fields: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return a form with the details in `fields`. If it is sent twice, its key prevents a second post."""
+    """Return a form with the details in `fields`. If it is sent twice, its key prevents a second post.
+
+    Without a language in `fields` and in the preferences, the form has the language of the page.
+    """
     fields = fields or {}
-    language = parse_language(fields.get("language", preferences.language or "")) or ""
+    language = parse_language(fields.get("language", preferences.language or get_language() or "")) or ""
     warning, policy = fields.get("spoiler_text", ""), fields.get("quote_approval_policy", "")
     quoted_id = parse_id(fields.get("quoted_status_id", ""))
     return {
