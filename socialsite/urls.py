@@ -38,6 +38,7 @@ urlpatterns = [
     path("sw.js", dispatch_by_method(GET=views.service_worker), name="service-worker"),
     path("offline/", dispatch_by_method(GET=views.offline), name="offline"),
     path(".well-known/security.txt", dispatch_by_method(GET=views.security_txt), name="security"),
+    path(".well-known/change-password", dispatch_by_method(GET=views.change_password), name="change-password"),
 ]
 
 handler400 = views.bad_request

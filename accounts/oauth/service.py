@@ -119,7 +119,7 @@ class OAuthService:
         app, redirect_uri = await self.find_app(query.get("client_id", "")), query.get("redirect_uri", "")
         if app is None:
             raise OAuthError("invalid_client", _("This app is not registered here, or its registration has expired."))
-        if redirect_uri not in app.redirect_uris:
+        if not app.may_return_to(redirect_uri):
             raise OAuthError("invalid_request", _("The app named an address to return to that it did not register."))
         state, challenge = query.get("state", ""), query.get("code_challenge", "")
         scopes = parse_scopes(query.get("scope", "")) or _default_scopes(app)

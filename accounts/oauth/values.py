@@ -19,6 +19,7 @@ USED_APP_TTL_MS: Final = 400 * 24 * 3_600_000
 """Time from the last token of an account until an app is deleted. Its tokens remain valid."""
 APP_SCHEMA_VERSION: Final = 1
 CHALLENGE_PATTERN = re.compile(r"[A-Za-z0-9_-]{43}")
+_LOOPBACK_PATTERN = re.compile(r"\Ahttp://(127\.0\.0\.1|\[::1\]):[0-9]{1,5}(?=[/?]|\Z)")
 _VERIFIER_PATTERN = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
@@ -37,6 +38,12 @@ class OAuthApp(msgspec.Struct, frozen=True, array_like=True):
     def __repr__(self) -> str:
         return f"<OAuthApp {self.id}>"
 
+    def may_return_to(self, uri: str) -> bool:
+        """Return whether the app registered the redirect URI. A loopback address may have any port (RFC 8252, 7.3)."""
+        if uri in self.redirect_uris:
+            return True
+        return _without_loopback_port(uri) in map(_without_loopback_port, self.redirect_uris)
+
 
 class AuthorizationRequest(msgspec.Struct, frozen=True, array_like=True):
     """What an app asks of an account. `challenge` is "" without PKCE."""
@@ -50,13 +57,8 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, array_like=True):
     @property
     def target(self) -> str:
         """The place to which the browser returns: a host such as `phanpy.social`, or a scheme such as `ivory:`."""
-        return self.form_action.removeprefix("https://").removeprefix("http://")
-
-    @property
-    def form_action(self) -> str:
-        """The source for Content-Security-Policy that permits the redirect after the form."""
         parts = urlsplit(self.redirect_uri)
-        return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+        return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
 
     def redirect_url(self, issuer: str, **result: str) -> str:
         """Return the redirect URI with the result, `state` and the issuer (RFC 9207)."""
@@ -84,6 +86,10 @@ class OAuthError(Exception):
     ) -> None:
         super().__init__(code)
         self.code, self.description, self.status, self.request = code, description, status, request
+
+
+def _without_loopback_port(uri: str) -> str:
+    return _LOOPBACK_PATTERN.sub(r"http://\1", uri)
 
 
 def matches_challenge(verifier: str, challenge: str) -> bool:

@@ -29,6 +29,9 @@ NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 AUTHORIZATION_FIELDS = (
     "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "lang",
 )  # fmt: skip
+TOKEN_FIELDS = {
+    "grant_type", "client_id", "client_secret", "code", "code_verifier", "redirect_uri", "scope", "token",
+}  # fmt: skip
 TRUE_TEXTS = ("1", "true", "True")
 
 
@@ -73,9 +76,7 @@ def _ask(request: SiteRequest, account: Account, app: OAuthApp, asked: Authoriza
         "fields": [(name, query[name]) for name in AUTHORIZATION_FIELDS if name in query],
         "login_url": f"{settings.LOGIN_URL}?{urlencode({'next': request.get_full_path()})}",
     }
-    response = page_response(request, "accounts/authorize.html", page)
-    response.form_action = asked.form_action  # type: ignore[attr-defined]  # read by middleware/headers.py
-    return response
+    return page_response(request, "accounts/authorize.html", page)
 
 
 async def _issue_code(
@@ -97,6 +98,7 @@ async def issue_token(request: SiteRequest) -> HttpResponse:
     """Exchange a code for an access token, or issue a token of the app for itself."""
     fields, service = get_form_data(request), request.services[OAuthService]
     try:
+        _refuse_query(request, fields)
         client_id, secret = _client_credentials(request, fields)
         match fields.get("grant_type"):
             case "authorization_code":
@@ -117,6 +119,7 @@ async def revoke_token(request: SiteRequest) -> HttpResponse:
     """End a token (RFC 7009). An unknown token has the same response as one that has ended."""
     fields = get_form_data(request)
     try:
+        _refuse_query(request, fields)
         client_id, secret = _client_credentials(request, fields)
         await request.services[OAuthService].revoke(client_id, secret, fields.get("token", ""))
     except OAuthError as error:
@@ -158,6 +161,12 @@ def token_response(request: SiteRequest, token: str, grant: TokenGrant) -> HttpR
     return json_response(data | {"created_at": request.services.clock.now_ms() // 1000}, headers=NO_STORE)
 
 
+def _refuse_query(request: SiteRequest, fields: FormFields) -> None:
+    """Raise OAuthError if the address has a field that the body lacks. Addresses are logged (RFC 6749, 2.3.1)."""
+    if TOKEN_FIELDS.intersection(request.GET).difference(fields):
+        raise OAuthError("invalid_request", "Send these fields in the body, because addresses are logged.")
+
+
 def _client_credentials(request: SiteRequest, fields: FormFields) -> tuple[str, str | None]:
     """Return id and secret of the app, of the body or of HTTP Basic. The secret may be absent. Raises OAuthError."""
     scheme, _space, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
@@ -182,9 +191,7 @@ def _redirect_to_login(request: SiteRequest) -> SeeOther:
 def _redirect_to_app(request: SiteRequest, asked: AuthorizationRequest, **result: str) -> HttpResponse:
     """Redirect to any scheme; Django's redirect permits only those of the Web."""
     url = asked.redirect_url(issuer_url(request), **result)
-    response = HttpResponse(status=HTTPStatus.FOUND, headers={"Location": url, **NO_STORE})
-    response.form_action = asked.form_action  # type: ignore[attr-defined]
-    return response
+    return HttpResponse(status=HTTPStatus.FOUND, headers={"Location": url, **NO_STORE})
 
 
 def _error_response(error: OAuthError) -> HttpResponse:

@@ -28,6 +28,8 @@ from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SAFE_METHODS, SiteRequest, is_api_path, wants_json
 from socialsite.web.responses import set_own_cookie
 
+STREAMING_PREFIX = "/api/v1/streaming"
+
 
 class SessionMiddleware(Middleware):
     """Answers 503 if the session or the account cannot be read; an error never means "signed out"."""
@@ -56,7 +58,7 @@ async def load_token(request: SiteRequest) -> None:
     hits = request.services[ActionLimits].address_commands(request.client_address)
     replies = await request.services.store.gather([*reads, *hits])
     request.account, token = tokens.parse_replies(text, replies[: len(reads)])
-    request.token, request.has_invalid_token = token, token is None and bool(text)
+    request.token, request.has_invalid_token = token, token is None and bool(text or "access_token" in request.GET)
     request.decisions = [parse_decision(reply) for reply in replies[len(reads) :]]
     for decision in request.decisions:
         raise_if_refused(decision)
@@ -64,11 +66,11 @@ async def load_token(request: SiteRequest) -> None:
 
 
 def find_bearer_token(request: SiteRequest) -> str:
-    """Return the token of the Authorization header or of the query string, or ""."""
+    """Return the token of the Authorization header, for a stream also that of the query string, or ""."""
     scheme, _, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.lower() == "bearer":
         return str(text).strip()
-    return request.GET.get("access_token", "") if "access_token" in request.META.get("QUERY_STRING", "") else ""
+    return request.GET.get("access_token", "") if request.path_info.startswith(STREAMING_PREFIX) else ""
 
 
 async def load_session(request: SiteRequest) -> None:

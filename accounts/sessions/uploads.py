@@ -1,7 +1,5 @@
 """Identifies the account of a request with files by its head, before its body is read."""
 
-from urllib.parse import parse_qs
-
 from django.conf import settings
 
 from accounts.sessions.service import SessionService
@@ -31,9 +29,6 @@ async def find_uploader(scope: Scope) -> int | None:
 
 
 def _find_token(scope: Scope) -> str:
-    """Return the token of the Authorization header or of the query string, or ""."""
+    """Return the token of the Authorization header, or ""."""
     scheme, _, text = get_header(scope, b"authorization").partition(" ")
-    if scheme.lower() == "bearer":
-        return text.strip()
-    query: dict[str, list[str]] = parse_qs(scope["query_string"].decode("latin-1"))
-    return query.get("access_token", [""])[-1]
+    return text.strip() if scheme.lower() == "bearer" else ""

@@ -59,7 +59,7 @@ from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
 from socialsite.web.middleware.errors import get_error_status, respond_to_error, shows_errors
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer_id, wants_json
-from socialsite.web.responses import SeeOther, done, json_response, page_response, respond
+from socialsite.web.responses import SeeOther, done, json_response, page_response, redirect_with_next, respond
 
 FACTOR_PATH, WAITING_PATH = "/accounts/login/factor/", "/accounts/waiting/"
 SIGNUP_TEMPLATE = "accounts/signup.html"
@@ -257,7 +257,8 @@ async def log_in_with_passkey(request: SiteRequest) -> HttpResponse:
         if wants_json(request):
             raise PasskeyRefused from error
         messages.error(request, str(PasskeyRefused.message), fail_silently=True)
-        return SeeOther(settings.LOGIN_URL)
+        has_next = bool(get_form_data(request).get("next"))
+        return redirect_with_next(request, settings.LOGIN_URL) if has_next else SeeOther(settings.LOGIN_URL)
     return await _finish_login(request, account, "passkey")
 
 

@@ -9,7 +9,7 @@ from typing import cast
 
 import msgspec
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.translation import gettext as _
@@ -63,6 +63,11 @@ async def security_txt(request: SiteRequest) -> HttpResponse:
         "",
     )
     return HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
+
+
+async def change_password(request: SiteRequest) -> HttpResponse:
+    """Redirect programs that store passwords (https://www.w3.org/TR/change-password-url/)."""
+    return HttpResponseRedirect("/accounts/password/")
 
 
 async def favicon(request: SiteRequest) -> HttpResponse:

@@ -3,6 +3,7 @@
 Django's SecurityMiddleware sets HSTS, nosniff, referrer and opener policy (django_async.py).
 """
 
+import re
 import time
 from functools import lru_cache
 
@@ -35,14 +36,17 @@ PREFLIGHT_HEADERS = {
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Accept, Accept-Language",
     "Access-Control-Max-Age": "86400",
 }
+AUTHORIZATION_PATH = "/oauth/authorize"
+AUTHORIZATION_URL = re.compile(rf"(https?://[^/?#]*)?{AUTHORIZATION_PATH}\b")
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 @lru_cache(maxsize=64)
-def content_security_policy(websocket_origin: str, form_action: str = "") -> str:
+def content_security_policy(websocket_origin: str, leads_to_app: bool = False) -> str:
     """Return a policy that allows this host only, without inline scripts and styles.
 
-    `form_action` is a source to which a form may redirect: the address of an app after its authorization.
+    A page that leads to an app has no `form-action`: browsers would apply it to all redirects after the form, and an
+    app may redirect to another host or scheme (w3c/webappsec-csp#8).
     Some browsers do not count websockets as 'self', so their origin is listed.
     """
     return "; ".join(
@@ -54,7 +58,7 @@ def content_security_policy(websocket_origin: str, form_action: str = "") -> str
             f"connect-src 'self' {websocket_origin}".rstrip(),
             "object-src 'none'",
             "base-uri 'none'",
-            f"form-action 'self' {form_action}".rstrip(),
+            *(() if leads_to_app else ("form-action 'self'",)),
             "frame-ancestors 'none'",
         )
     )
@@ -95,9 +99,10 @@ class HeadersMiddleware(Middleware):
         has_policy = "content-security-policy" in headers._store
         is_file = has_policy and headers["Content-Security-Policy"].startswith("sandbox")  # it sets its own headers
         is_page = headers.get("Content-Type", "").startswith("text/html")
-        policy = (
-            "" if is_file else content_security_policy(_websocket_origin(request), getattr(response, "form_action", ""))
-        )
+        leads_to_app = _leads_to_app(request)
+        policy = "" if is_file else content_security_policy(_websocket_origin(request), leads_to_app)
+        if leads_to_app:
+            headers["Cross-Origin-Opener-Policy"] = "unsafe-none"  # else a popup loses the page of the app
         headers._store.update(_stored_headers(policy, is_page))
         if is_file and not response.cookies:
             del headers["Vary"]
@@ -148,6 +153,14 @@ def rate_limit_headers(request: SiteRequest) -> dict[str, str]:
         "X-RateLimit-Remaining": str(decision.remaining),
         "X-RateLimit-Reset": format_iso_time(reset_ms),
     }
+
+
+def _leads_to_app(request: SiteRequest) -> bool:
+    """Return whether this is the consent page, or a step of a log-in that returns to it."""
+    if not request.path_info.startswith(settings.LOGIN_URL):
+        return request.path_info.startswith(AUTHORIZATION_PATH)
+    fields = getattr(request, "_form", None) or request.GET  # a body that was not read has no form
+    return AUTHORIZATION_URL.match(fields.get("next", "")) is not None
 
 
 def _may_enter_back_forward_cache(request: SiteRequest, response: HttpResponseBase) -> bool:

@@ -27,7 +27,8 @@ ALLOWED_ROUTES = frozenset(
         "logo/<media_name:logo>/<media_size:size>.webp",
         # for programs
         "livez", "readyz", "metrics", "robots.txt", "favicon.ico", "manifest.webmanifest", "sw.js", "offline/",
-        ".well-known/security.txt", ".well-known/nodeinfo", "nodeinfo/2.0", "health", "api/v1/streaming/health",
+        ".well-known/security.txt", ".well-known/change-password", ".well-known/nodeinfo", "nodeinfo/2.0", "health",
+        "api/v1/streaming/health",
         # apps: what they need before they have a token of an account
         "oauth/authorize", "oauth/authorize/", "oauth/token", "oauth/revoke", ".well-known/oauth-authorization-server",
         "api/v1/apps", "api/v1/apps/verify_credentials", "api/v1/instance", "api/v2/instance",

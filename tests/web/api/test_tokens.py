@@ -61,10 +61,14 @@ async def test_a_cookie_is_no_token_and_a_token_is_no_cookie(alice: HttpBrowser,
         assert not await alice.is_signed_in()
 
 
-async def test_the_query_may_have_the_token(open_api: OpenApi, site: Services) -> None:
+@pytest.mark.parametrize("path", [OWN_ACCOUNT, "/api/v1/timelines/public"])
+async def test_the_query_of_a_request_has_no_token_because_addresses_are_logged(
+    open_api: OpenApi, site: Services, path: str
+) -> None:
+    """RFC 9700, 4.3.2. Browsers cannot send a header when they open a stream, so a stream reads the query."""
     await open_api("alice")
-    visitor = await open_api()
-    assert (await visitor.get(OWN_ACCOUNT, access_token=await create_token(site, "alice"))).status_code == 200
+    answer = await (await open_api()).get(path, access_token=await create_token(site, "alice"))
+    assert (answer.status_code, answer.json()["error"]) == (401, "The access token is invalid")
 
 
 async def test_a_token_ends_with_the_password_and_with_a_suspension(open_api: OpenApi, site: Services) -> None:

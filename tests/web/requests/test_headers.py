@@ -1,6 +1,7 @@
 """The headers of every answer, and the caching of pages."""
 
 import re
+from urllib.parse import quote
 
 import pytest
 
@@ -26,6 +27,42 @@ async def test_every_answer_restricts_what_a_browser_may_do_with_it(visitor, pat
     assert {f"{what}=()" for what in refused} == set(headers["permissions-policy"].split(", "))
     assert "access-control-allow-origin" not in headers
     assert "strict-transport-security" not in headers
+
+
+CONSENT = "/oauth/authorize?client_id=x"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "next_url", "leads"),
+    [
+        ("GET", CONSENT, "", True),
+        ("POST", "/oauth/authorize/", "", True),
+        ("GET", "/accounts/login/", CONSENT, True),
+        ("POST", "/accounts/login/", CONSENT, True),
+        ("POST", "/accounts/login/", f"http://testserver{CONSENT}", True),
+        ("GET", "/accounts/login/factor/", CONSENT, True),
+        ("POST", "/accounts/login/factor/", CONSENT, True),
+        ("POST", "/accounts/login/passkey/", CONSENT, True),
+        ("POST", "/accounts/login/", "/", False),
+        ("GET", "/accounts/login/", "/search/?q=/oauth/authorize", False),
+        ("GET", "/accounts/settings/", CONSENT, False),
+        ("GET", "/oauth/other", "", False),
+    ],
+)
+async def test_only_pages_that_lead_to_an_app_keep_the_opener_and_redirects_of_a_popup(
+    visitor, method, path, next_url, leads
+):
+    """An app opens them in a popup, and its own address may redirect to another host or scheme."""
+    form = {"next": next_url, "username": "alice", "password": "wrong", "credential": "{}"}
+    answer = await (
+        visitor.post(path, **form)
+        if method == "POST"
+        else visitor.http.get(path, params={"next": next_url} if next_url else None)
+    )
+    assert answer.headers["cross-origin-opener-policy"] == ("unsafe-none" if leads else "same-origin")
+    assert ("form-action" in answer.headers["content-security-policy"]) is not leads
+    if path == "/accounts/login/passkey/":
+        assert answer.headers["location"] == f"/accounts/login/?next={quote(next_url, safe='')}"
 
 
 @pytest.mark.parametrize("path", PATHS)

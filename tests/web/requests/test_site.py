@@ -22,6 +22,15 @@ async def test_security_txt_names_the_contact_of_the_settings(visitor, settings)
     assert answer.text.startswith("Contact: mailto:security@social.example.org\n")
 
 
+async def test_a_password_manager_finds_the_page_of_the_password(visitor, alice):
+    """Browsers use the address only if an unknown name beside it is 404."""
+    answer = await visitor.get("/.well-known/change-password")
+    assert (answer.status_code, answer.headers["location"]) == (302, "/accounts/password/")
+    assert (await alice.get(answer.headers["location"])).status_code == 200
+    unknown = "/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200"
+    assert (await visitor.get(unknown)).status_code == 404
+
+
 async def test_browsers_find_the_icon_and_the_manifest(visitor):
     answer = await visitor.get("/favicon.ico")
     assert (answer.status_code, answer.headers["location"]) == (301, "/static/favicon.ico")
