@@ -73,9 +73,11 @@ def require_id(fields: FormFields, name: str) -> int:
 
 
 def ids_field(fields: FormFields, name: str, maximum: int) -> list[int]:
-    """Return the ids of `name[]`, at most `maximum`, each once. Texts that are no ids are left out."""
-    numbers = (parse_id(text) for text in fields.values_of(name))
-    return list(dict.fromkeys(number for number in numbers if number is not None))[:maximum]
+    """Return the ids of `name[]`, each once, without texts that are no ids. Raises Invalid for more than `maximum`."""
+    numbers = dict.fromkeys(map(parse_id, fields.values_of(name)))
+    if len(numbers) > maximum:  # a shorter answer would look complete
+        raise Invalid({name: _("These are more than %(most)d ids.") % {"most": maximum}})
+    return [number for number in numbers if number is not None]
 
 
 def limit_field(fields: FormFields, default: int, maximum: int) -> int:

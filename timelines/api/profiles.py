@@ -36,7 +36,7 @@ from timelines.profiles.summaries import AccountSummaryService
 from timelines.reading.service import ReadingService
 from timelines.text.token_scanner import normalize_tag
 
-ACCOUNTS_AT_ONCE, FAMILIAR_AT_ONCE = 40, 10
+ACCOUNTS_AT_ONCE = 40
 DEFAULT_BY_VISIBILITY = {visibility: audience for audience, visibility in VISIBILITY_BY_DEFAULT.items()}
 NOT_OFFERED = _("This site does not offer this.")
 
@@ -99,13 +99,13 @@ async def following(request: SiteRequest, account_id: AccountId) -> HttpResponse
 async def familiar_followers(request: SiteRequest) -> list[Json]:
     """Return, for each of the accounts `id[]`, some of its followers that the viewer follows."""
     me, services = require_viewer_id(request), request.services
-    ids = [AccountId(id) for id in ids_field(api_fields(request), "id", FAMILIAR_AT_ONCE)]
-    data = []
-    for account_id in ids:
-        followers = await services[ProfileService].known_followers(me, account_id)
-        accounts = await accounts_json(request, [author.id for author in followers])
-        data.append({"id": str(account_id), "accounts": accounts})
-    return data
+    ids = [AccountId(id) for id in ids_field(api_fields(request), "id", ACCOUNTS_AT_ONCE)]
+    followers = {id: await services[ProfileService].known_followers(me, id) for id in ids}
+    accounts = await accounts_by_id(request, {author.id for known in followers.values() for author in known})
+    return [
+        {"id": str(id), "accounts": [accounts[author.id] for author in known if author.id in accounts]}
+        for id, known in followers.items()
+    ]
 
 
 @endpoint("read:accounts")

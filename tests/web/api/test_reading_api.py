@@ -105,6 +105,35 @@ async def test_a_list_takes_accounts_that_are_followed(site, world, open_api: Op
     assert {each["acct"] for each in (await api.get(url)).json()} == {"alice", "bob", "carol"}
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "name", "most"),
+    [
+        ("GET", "/api/v1/statuses", "id", 20),
+        ("GET", "/api/v1/accounts", "id", 40),
+        ("GET", "/api/v1/accounts/relationships", "id", 80),
+        ("GET", "/api/v1/accounts/familiar_followers", "id", 40),
+        ("POST", "/api/v1/lists/{list}/accounts", "account_ids", 80),
+        ("DELETE", "/api/v1/lists/{list}/accounts", "account_ids", 80),
+        ("POST", "/api/v1/reports", "status_ids", 50),
+        ("POST", "/api/v1/reports", "rule_ids", 50),
+    ],
+)
+async def test_more_ids_than_a_request_may_have_are_refused(
+    world, open_api: OpenApi, method: str, path: str, name: str, most: int
+) -> None:
+    """An app takes posts and accounts that an answer leaves out for deleted ones (mastodon/mastodon#27871)."""
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    api = await open_api("alice")
+    url = path.format(list=(await api.post("/api/v1/lists", title="Friends")).json()["id"])
+    others = {"account_id": str(bob.id)} if url.endswith("reports") else {}
+    ids = [str(id) for id in range(1, most + 2)]
+    accepted = await api.http.request(method, url, json={name: [*ids[:-1], ids[0]], **others})
+    refused = await api.http.request(method, url, json={name: ids, **others})
+    assert accepted.status_code in (200, 404)  # a list takes only accounts that are followed
+    assert (refused.status_code, list(refused.json()["details"])) == (422, [name])
+
+
 async def test_a_filter_has_keywords_contexts_and_an_end(site, world, open_api: OpenApi) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
