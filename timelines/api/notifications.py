@@ -1,6 +1,6 @@
 """Notifications in the API, single (v1) and grouped (v2), and their policy."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Final
 
 from django.http import HttpResponse
@@ -8,25 +8,30 @@ from django.utils.translation import gettext_lazy as _
 from msgspec import Raw
 
 from socialsite.errors import Invalid, NotFound
-from socialsite.ids import AccountId, PostId, id_at
+from socialsite.ids import MAX_ID, AccountId, PostId, id_at, ms_from_id
 from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
 from socialsite.web.responses import format_iso_time
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.notification import GROUP_MS, GROUPED_TYPES, KINDS_BY_TYPE, group_key, parse_group_key
-from timelines.api.fields import api_fields, id_field
-from timelines.api.pagination import api_page, entries_response
+from timelines.api.fields import api_fields, id_field, limit_field
+from timelines.api.pagination import ApiPage, api_page, entries_response
 from timelines.api.presenters import accounts_json, notifications_json, statuses_json
 from timelines.notifications.notification import (
     NOTIFICATION_KINDS,
     TYPE_BY_KIND,
     NotificationKind,
     NotificationPreference,
+    Selection,
     VisibleNotification,
 )
+from timelines.notifications.repository import NOTIFICATIONS_CAP
 from timelines.notifications.service import NotificationService
 from timelines.pages.presenters import Json
 
 DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS = 40, 80
+DEFAULT_COUNT = 100
+Groups = Mapping[str, Sequence[VisibleNotification]]
+"""Key of a group -> its notifications, newest first."""
 SAMPLE_ACCOUNTS = 8
 """The number of accounts that a group names."""
 POLICY_FIELDS = (
@@ -48,16 +53,15 @@ async def _read_page(request: SiteRequest) -> list[VisibleNotification]:
     """Return the notifications that the request selects by cursor, type and account."""
     fields, me = api_fields(request), require_viewer_id(request)
     query = api_page(fields, DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS)
-    actor = id_field(fields, "account_id")
     page = await request.services[NotificationService].page(
-        me,
-        before=query.max_id,
-        after=query.min_id,
-        limit=query.limit,
-        kinds=selected_kinds(fields),
-        actor_id=None if actor is None else AccountId(actor),
+        me, before=query.max_id, after=query.min_id, limit=query.limit, selection=_selection(fields)
     )
     return query.trim(page.entries, lambda entry: entry.id)
+
+
+def _selection(fields: FormFields) -> Selection:
+    actor = id_field(fields, "account_id")
+    return Selection(selected_kinds(fields), None if actor is None else AccountId(actor))
 
 
 @endpoint("read:notifications", needs_account=True)
@@ -92,7 +96,17 @@ async def _delete(request: SiteRequest, entries: Sequence[VisibleNotification]) 
 
 @endpoint("read:notifications", needs_account=True)
 async def count_unread(request: SiteRequest) -> Json:
-    return {"count": await request.services[NotificationService].unread(require_viewer_id(request))}
+    return await _count_unread(request, frozenset())
+
+
+async def _count_unread(request: SiteRequest, grouped_types: Collection[str]) -> Json:
+    """Return the number of unread groups among the selected notifications."""
+    fields = api_fields(request)
+    limit = limit_field(fields, DEFAULT_COUNT, NOTIFICATIONS_CAP)
+    entries = await request.services[NotificationService].unread_entries(
+        require_viewer_id(request), _selection(fields), NOTIFICATIONS_CAP if grouped_types else limit
+    )
+    return {"count": min(len({group_key(entry, grouped_types) for entry in entries}), limit)}
 
 
 # Groups
@@ -100,15 +114,70 @@ async def count_unread(request: SiteRequest) -> Json:
 
 @endpoint("read:notifications", needs_account=True)
 async def groups(request: SiteRequest) -> HttpResponse:
-    entries = await _read_page(request)
-    types = frozenset(api_fields(request).values_of("grouped_types")) or GROUPED_TYPES
-    data = await _groups_json(request, entries, types & GROUPED_TYPES)
-    return entries_response(request, data, [entry.id for entry in entries])
+    fields = api_fields(request)
+    query = api_page(fields, DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS)
+    groups = await _read_groups(request, query, _grouped_types(fields))
+    newest_ids = [members[0].id for members in groups.values()]
+    bottom = newest_ids[-1] if len(newest_ids) == query.limit else query.bottom + 1
+    return entries_response(request, await _groups_json(request, groups, bottom), newest_ids)
+
+
+@endpoint("read:notifications", needs_account=True)
+async def count_unread_groups(request: SiteRequest) -> Json:
+    return await _count_unread(request, _grouped_types(api_fields(request)))
+
+
+def _grouped_types(fields: FormFields) -> frozenset[str]:
+    return GROUPED_TYPES & (frozenset(fields.values_of("grouped_types")) or GROUPED_TYPES)
+
+
+async def _read_groups(request: SiteRequest, query: ApiPage, grouped_types: Collection[str]) -> Groups:
+    """Return the groups whose newest notifications are on the page, with all of their notifications.
+
+    So a group is on one page only. Its notifications are in one half of a day, which is read as a whole.
+    """
+    groups: dict[str, list[VisibleNotification]] = {}
+    shown: list[str] = []
+    first = _half_day(query.bottom)
+    before = None if query.max_id is None else _end_of(_half_day(query.max_id))
+    async for entry in _read_down(request, before, _selection(api_fields(request))):
+        if _half_day(entry.id) < first:
+            break
+        key = group_key(entry, grouped_types)
+        groups.setdefault(key, []).append(entry)
+        if len(groups[key]) == 1 and query.trim([entry], lambda each: each.id):
+            shown.append(key)
+            if len(shown) == query.limit and query.min_id is None:
+                first = _half_day(entry.id)
+    page = shown[: query.limit] if query.min_id is None else shown[-query.limit :]
+    return {key: groups[key] for key in page}
+
+
+async def _read_down(
+    request: SiteRequest, before: int | None, selection: Selection
+) -> AsyncIterator[VisibleNotification]:
+    """Yield the selected notifications below an id, newest first."""
+    me, service = require_viewer_id(request), request.services[NotificationService]
+    while True:
+        page = await service.page(me, before=before, limit=MAX_NOTIFICATIONS, selection=selection)
+        for entry in page.entries:
+            yield entry
+        if page.next_before is None:
+            return
+        before = page.next_before
+
+
+def _half_day(id: int) -> int:
+    return ms_from_id(id) // GROUP_MS
+
+
+def _end_of(half_day: int) -> int:
+    return min(id_at((half_day + 1) * GROUP_MS), MAX_ID)
 
 
 @endpoint("read:notifications", needs_account=True)
 async def show_group(request: SiteRequest, key: str) -> Json:
-    return await _groups_json(request, await _read_group(request, key), GROUPED_TYPES)
+    return await _groups_json(request, {key: await _read_group(request, key)})
 
 
 @endpoint("read:notifications", needs_account=True)
@@ -127,22 +196,19 @@ async def _read_group(request: SiteRequest, key: str) -> list[VisibleNotificatio
     kind, number = parse_group_key(key)
     if kind is None:
         return await _read_single(request, PostId(number))
-    me, end = require_viewer_id(request), id_at((number + 1) * GROUP_MS)
-    page = await request.services[NotificationService].page(me, before=end, limit=MAX_NOTIFICATIONS, kinds=[kind])
-    entries = [entry for entry in page.entries if group_key(entry, GROUPED_TYPES) == key]
+    entries = []
+    async for entry in _read_down(request, _end_of(number), Selection([kind])):
+        if _half_day(entry.id) < number:
+            break
+        if group_key(entry) == key:
+            entries.append(entry)
     if not entries:
         raise NotFound
     return entries
 
 
-async def _groups_json(
-    request: SiteRequest, entries: Sequence[VisibleNotification], grouped_types: Collection[str]
-) -> Json:
-    """Return the groups with the accounts and posts that they name. A group is at its newest notification."""
-    groups: dict[str, list[VisibleNotification]] = {}
-    for entry in entries:
-        if entry.kind in TYPE_BY_KIND:
-            groups.setdefault(group_key(entry, grouped_types), []).append(entry)
+async def _groups_json(request: SiteRequest, groups: Groups, bottom: int = 0) -> Json:
+    """Return the groups with the accounts and posts that they name. `bottom` is the lowest id of the page."""
     posts = {members[0].entry.id: members[0].entry for members in groups.values() if members[0].entry is not None}
     samples = {key: list(dict.fromkeys(each.author.id for each in group)) for key, group in groups.items()}
     ids = dict.fromkeys(id for sample in samples.values() for id in sample[:SAMPLE_ACCOUNTS])
@@ -151,19 +217,19 @@ async def _groups_json(
         "partial_accounts": [],
         "statuses": await statuses_json(request, list(posts.values())),
         "notification_groups": [
-            _group_json(key, members, samples[key][:SAMPLE_ACCOUNTS]) for key, members in groups.items()
+            _group_json(key, members, samples[key][:SAMPLE_ACCOUNTS], bottom) for key, members in groups.items()
         ],
     }
 
 
-def _group_json(key: str, members: Sequence[VisibleNotification], sample: Sequence[AccountId]) -> Json:
-    newest, oldest = members[0], members[-1]
+def _group_json(key: str, members: Sequence[VisibleNotification], sample: Sequence[AccountId], bottom: int) -> Json:
+    newest, lowest_id = members[0], min(each.id for each in members if each.id >= min(bottom, members[0].id))
     return {
         "group_key": key,
         "notifications_count": len(members),
         "type": TYPE_BY_KIND[newest.kind],
         "most_recent_notification_id": newest.id,
-        "page_min_id": str(oldest.id),
+        "page_min_id": str(lowest_id),
         "page_max_id": str(newest.id),
         "latest_page_notification_at": format_iso_time(newest.created_ms),
         "sample_account_ids": [str(id) for id in sample],

@@ -42,14 +42,18 @@ class ApiPage(msgspec.Struct, frozen=True):
         return {"before": self.max_id, "limit": self.limit}
 
     @property
+    def bottom(self) -> int:
+        """The highest id below the page, or 0."""
+        return max(self.since_id or 0, self.min_id or 0)
+
+    @property
     def request(self) -> PageRequest:
         return PageRequest(**self.part)
 
     def trim(self, entries: Iterable[T], id_of: Callable[[T], int]) -> list[T]:
         """Return the entries without those at or beyond `max_id`, `since_id` and `min_id`."""
         below = MAX_ID + 1 if self.max_id is None else self.max_id
-        above = max(self.since_id or 0, self.min_id or 0)
-        return [entry for entry in entries if above < id_of(entry) < below]
+        return [entry for entry in entries if self.bottom < id_of(entry) < below]
 
 
 def api_page(fields: FormFields, default: int = DEFAULT_API_LIMIT, maximum: int = MAX_API_LIMIT) -> ApiPage:

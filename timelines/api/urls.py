@@ -147,7 +147,7 @@ urlpatterns = [
     v1("notifications/<id:notification_id>/dismiss", POST=notifications.dismiss),
     v2("notifications", GET=notifications.groups),
     v2("notifications/policy", GET=notifications.policy, PUT=notifications.set_policy),
-    v2("notifications/unread_count", GET=notifications.count_unread),
+    v2("notifications/unread_count", GET=notifications.count_unread_groups),
     v2("notifications/<slug:key>", GET=notifications.show_group),
     v2("notifications/<slug:key>/accounts", GET=notifications.group_accounts),
     v2("notifications/<slug:key>/dismiss", POST=notifications.dismiss_group),

@@ -1,6 +1,6 @@
 """Notifications as values: the stored form, and the form that a reader sees."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Self, get_args
 
@@ -71,6 +71,20 @@ class Notification(NamedTuple):
             return None
         post_id = PostId(int(post)) if int(post) else None
         return cls(PostId(int(float(score))), kind, AccountId(int(account)), post_id)
+
+
+class Selection(NamedTuple):
+    """The notifications of kinds and of one actor. None selects all."""
+
+    kinds: Collection[NotificationKind] | None = None
+    actor_id: AccountId | None = None
+
+    def of(self, notifications: Iterable[Notification]) -> list[Notification]:
+        kinds = NOTIFICATION_KINDS if self.kinds is None else self.kinds
+        return [each for each in notifications if each.kind in kinds and self.actor_id in (None, each.account_id)]
+
+
+ALL: Final = Selection()
 
 
 class VisibleNotification(msgspec.Struct, frozen=True, gc=False):

@@ -16,11 +16,13 @@ from socialsite.store import Read, Reply
 from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import (
+    ALL,
     UNREAD_CAP,
     Badge,
     Notification,
     NotificationKind,
     NotificationPage,
+    Selection,
     VisibleNotification,
 )
 from timelines.notifications.repository import (
@@ -189,24 +191,20 @@ class NotificationService:
         before: int | None = None,
         after: int | None = None,
         limit: int = DEFAULT_LIMIT,
-        kinds: Collection[NotificationKind] | None = None,
-        actor_id: AccountId | None = None,
+        selection: Selection = ALL,
         max_rounds: int = MAX_ROUNDS,
     ) -> NotificationPage:
-        """Return a page of notifications of `kinds` and of one actor (default: all), newest first.
+        """Return a page of the selected notifications, newest first.
 
         Only the last page may be shorter. The page is directly above `after` if it is given.
         """
         edge = after if after is not None else ABOVE_ALL_IDS if before is None else before
         entries: list[VisibleNotification] = []
         last: PostId | None = None
-        size = UNREAD_BATCH if kinds is not None or actor_id else min(limit + 1, UNREAD_BATCH)
+        size = min(limit + 1, UNREAD_BATCH) if selection == ALL else UNREAD_BATCH
         for _ in range(max_rounds):
             read_mark, stored, last = await self.notifications.read(viewer_id, edge, size, upward=after is not None)
-            selected = [
-                each for each in stored if (kinds is None or each.kind in kinds) and actor_id in (None, each.account_id)
-            ]
-            entries += await self.visibility.visible(viewer_id, selected, read_mark)
+            entries += await self.visibility.visible(viewer_id, selection.of(stored), read_mark)
             if last is None or len(entries) > limit:
                 break
             edge, size = last, max(UNREAD_BATCH, size * BATCH_GROWTH)
@@ -236,20 +234,31 @@ class NotificationService:
     async def badge(self, viewer_id: AccountId, reply: Reply) -> Badge:
         """Return the badge from the reply to `unread_command`. Only unread notifications need a second read."""
         batch = parse_unread(reply)
-        return Badge(batch.newest, await self._count(viewer_id, batch) if batch.notifications else 0)
+        if not batch.notifications:
+            return Badge(batch.newest)
+        return Badge(batch.newest, min(len(await self._visible_unread(viewer_id, batch)), UNREAD_CAP))
 
     async def unread(self, viewer_id: AccountId) -> int:
         """Return the number of visible notifications above the read mark, at most UNREAD_CAP."""
-        return await self._count(viewer_id, await self.notifications.unread(viewer_id))
+        return min(len(await self.unread_entries(viewer_id)), UNREAD_CAP)
 
-    async def _count(self, viewer_id: AccountId, batch: UnreadBatch) -> int:
-        count, limit = 0, UNREAD_BATCH
+    async def unread_entries(
+        self, viewer_id: AccountId, selection: Selection = ALL, limit: int = UNREAD_CAP
+    ) -> list[VisibleNotification]:
+        """Return the visible notifications above the read mark: all, or at least `limit`."""
+        return await self._visible_unread(viewer_id, await self.notifications.unread(viewer_id), selection, limit)
+
+    async def _visible_unread(
+        self, viewer_id: AccountId, batch: UnreadBatch, selection: Selection = ALL, limit: int = UNREAD_CAP
+    ) -> list[VisibleNotification]:
+        entries: list[VisibleNotification] = []
+        size = UNREAD_BATCH
         while True:
-            count += len(await self.visibility.visible(viewer_id, batch.notifications, NOTHING_READ))
-            if batch.last is None or count >= UNREAD_CAP:
-                return min(count, UNREAD_CAP)
-            limit *= BATCH_GROWTH
-            batch = await self.notifications.unread(viewer_id, batch.last, limit)
+            entries += await self.visibility.visible(viewer_id, selection.of(batch.notifications), NOTHING_READ)
+            if batch.last is None or len(entries) >= limit:
+                return entries
+            size *= BATCH_GROWTH
+            batch = await self.notifications.unread(viewer_id, batch.last, size)
 
     async def mark_read(self, viewer_id: AccountId, up_to: PostId) -> int:
         """Mark notifications as read up to this id. Return how many are still unread."""

@@ -12,12 +12,14 @@ from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, json_response, redirect_to_next, respond
 from timelines.notifications.notification import (
+    ALL,
     MENTION_KINDS,
     NOTIFICATION_KINDS,
     OWN_KINDS,
     PREFERENCES,
     NotificationKind,
     NotificationPreference,
+    Selection,
 )
 from timelines.notifications.presenters import notification_json, notification_rows_html
 from timelines.notifications.service import NotificationService
@@ -53,7 +55,7 @@ async def index(request: SiteRequest) -> HttpResponseBase:
     is_mentions = request.GET.get("tab") == "mentions"
     limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MAX_LIMIT
     page = await request.services[NotificationService].page(
-        me, before=cursor, limit=limit, kinds=MENTION_KINDS if is_mentions else None
+        me, before=cursor, limit=limit, selection=Selection(MENTION_KINDS) if is_mentions else ALL
     )
     tab = {"tab": "mentions"} if is_mentions else {}
     next_url = url_with_query(request, cursor=page.next_before, **tab)

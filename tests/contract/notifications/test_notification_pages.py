@@ -10,6 +10,7 @@ from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
 from timelines.live.process_messages import Notified
+from timelines.notifications.notification import Selection
 from timelines.notifications.repository import NOTIFICATIONS_CAP, unread_command
 
 
@@ -49,7 +50,7 @@ async def test_pages_are_full_until_the_last_page(
     newer = await services.notifications.page(alice.id, after=seen[4], limit=3)
     assert [each.id for each in newer.entries] == seen[1:4]
     assert newer.previous_after == seen[1]
-    mentions = await services.notifications.page(alice.id, kinds={"mention"})
+    mentions = await services.notifications.page(alice.id, selection=Selection({"mention"}))
     assert mentions.entries == ()
     assert mentions.next_before is None
 

@@ -1,9 +1,13 @@
 """Notifications, lists, filters, search, hashtags, markers and reports in the API."""
 
+import httpx
 import pytest
 
+from socialsite.ids import PostId, id_at
 from tests.support.world import Person
 from tests.web.api.conftest import OpenApi
+from timelines.api.entities.notification import GROUP_MS
+from timelines.notifications.notification import Notification
 from timelines.posts.post import FOLLOWERS
 
 
@@ -49,6 +53,56 @@ async def test_notifications_are_single_grouped_and_dismissed(site, world, open_
     assert (await other.get(f"/api/v1/notifications/{found[0]['id']}")).status_code == 404
     await api.post("/api/v1/notifications/clear")
     assert (await api.get("/api/v1/notifications")).json() == []
+
+
+async def test_a_group_is_on_one_page_with_all_of_its_notifications(site, world, open_api: OpenApi) -> None:
+    alice, *others = await world.people("alice", *(f"fan_{number}" for number in range(90)))
+    first, second = [await alice.publishes(text) for text in ("first", "second")]
+    start_ms = (site.clock.now_ms() // GROUP_MS - 2) * GROUP_MS
+    likes = [(number, person, first) for number, person in enumerate(others[:2])]
+    likes += [(GROUP_MS + 2 * number, person, first) for number, person in enumerate(others[2:])]
+    likes += [(GROUP_MS + 1 + 2 * number, person, second) for number, person in enumerate(others[:3])]
+    ids: dict[tuple[PostId, bool], list[int]] = {}
+    for delay_ms, person, post in sorted(likes, key=lambda like: like[0]):  # an id is higher than all earlier ones
+        await site.reactions.like(account_id=person.id, post_id=post.id, now_ms=site.clock.now_ms())
+        await site.notifications.delete(alice.id, [(await site.notifications.page(alice.id)).entries[0].id])
+        like = Notification(id_at(start_ms + delay_ms), "like", person.id, post.id)
+        await site.notifications.notifications.add(alice.id, like)
+        ids.setdefault((post.id, delay_ms < GROUP_MS), []).append(like.id)
+    newer, between, earlier = ids[first.id, False], ids[second.id, False], ids[first.id, True]
+    api, path = await open_api("alice"), "/api/v2/notifications"
+    expected = [(str(first.id), 88, max(newer)), (str(second.id), 3, max(between)), (str(first.id), 2, max(earlier))]
+
+    def read(response: httpx.Response) -> list[tuple[str, int, int]]:
+        groups = response.json()["notification_groups"]
+        return [
+            (each["status_id"], each["notifications_count"], each["most_recent_notification_id"]) for each in groups
+        ]
+
+    whole = await api.get(path)
+    assert read(whole) == expected
+    assert [each["page_min_id"] for each in whole.json()["notification_groups"]] == [
+        str(min(ids)) for ids in (newer, between, earlier)
+    ]
+    page, pages = await api.get(path, limit=2), list[tuple[str, int, int]]()
+    assert page.json()["notification_groups"][0]["page_min_id"] > str(max(between))  # clients page by it, too
+    while groups := read(page):
+        pages += groups
+        page = await api.http.get(page.links["next"]["url"])
+    assert pages == expected
+    assert read(await api.get(path, since_id=newer[-2])) == expected[:1]
+    assert read(await api.get(path, since_id=newer[-1])) == []
+    assert read(await api.get(path, min_id=earlier[-1], limit=1)) == expected[1:2]
+    key = whole.json()["notification_groups"][0]["group_key"]
+    assert len((await api.get(f"{path}/{key}/accounts")).json()) == 88
+    fan, mentions = {"account_id": str(others[0].id)}, {"types[]": "mention"}
+    for version, fields, count in (
+        ("v1", {}, 93), ("v1", {"limit": 5}, 5), ("v1", mentions, 0), ("v1", fan, 2),
+        ("v2", {}, 3), ("v2", {"limit": 2}, 2), ("v2", mentions, 0), ("v2", fan, 2),
+        ("v2", {"grouped_types[]": "follow"}, 93), ("v2", {"exclude_types[]": "favourite"}, 0),
+    ):  # fmt: skip
+        unread = await api.get(f"/api/{version}/notifications/unread_count", **fields)
+        assert unread.json() == {"count": count}, (version, fields)
 
 
 async def test_the_policy_drops_notifications_of_accounts_that_are_not_followed(site, world, open_api: OpenApi) -> None:
