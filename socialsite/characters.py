@@ -31,7 +31,8 @@ _HIDDEN = regex.compile(
     rf"(\U0001f3f4[\U000e0030-\U000e007a]{{1,6}}\U000e007f)|[{DIRECTION_OVERRIDES}\U000e0000-\U000e007f]++"
 )
 
-_EQUAL_LETTERS = str.maketrans("ı\u06a9\u06cc", "i\u0643\u064a")
+_EASTERN_DIGITS = "".join(map(chr, (*range(0x660, 0x66A), *range(0x6F0, 0x6FA))))
+_EQUAL_LETTERS = str.maketrans(f"ı\u06a9\u06cc\u06c1\u2019{_EASTERN_DIGITS}", "i\u0643\u064a\u0647'" + "0123456789" * 2)
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
@@ -46,7 +47,8 @@ def normalize(form: Form, text: str) -> str:
 def fold_case(text: str) -> str:
     """Return the text in NFKC and case-folded. Letters are equal that keyboards of one alphabet type in two ways.
 
-    Turkic İ and ı are i, because Unicode has no folding for all languages. Persian kaf and yeh are the Arabic letters.
+    Turkic İ and ı are i, because Unicode has no folding for all languages. Persian kaf and yeh, and Urdu heh, are the
+    Arabic letters, digits of Arabic and Persian are European, and the apostrophe is straight.
     """
     folded = normalize("NFKC", text).casefold().translate(_EQUAL_LETTERS).replace("i\u0307", "i")
     return normalize("NFKC", folded)

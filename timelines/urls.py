@@ -4,6 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import IntConverter, StringConverter
 
 from socialsite.ids import MAX_ID
+from socialsite.site_host import remove_own_host
 from socialsite.web.requests import dispatch_by_method, limited, writing
 from timelines.drafts import views as drafts
 from timelines.exporting import views as exporting
@@ -50,9 +51,15 @@ class IdConverter(IntConverter):
 
 
 class HandleConverter(StringConverter):
-    """Converts handles in upper or lower case. The views redirect pages to lower case."""
+    """Converts handles in upper or lower case, also with the own host. The views redirect pages to lower case."""
 
-    regex = "[A-Za-z0-9_]{1,20}"
+    regex = "[A-Za-z0-9_]{1,20}(?:@[^/@]{1,260})?"
+
+    def to_python(self, value: str) -> str:
+        handle = remove_own_host(value)
+        if "@" in handle:
+            raise ValueError  # no match: Django responds with 404
+        return handle
 
 
 class MediaNameConverter(StringConverter):

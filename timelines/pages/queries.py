@@ -76,13 +76,13 @@ HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
 
 
 def with_canonical_handle(view: HandleView) -> HandleView:
-    """Redirect a page to the handle in lower case (301). Actions accept any case without a redirect."""
+    """Redirect a page to the handle in lower case and without a host (301). Actions accept any form."""
 
     @wraps(view)
     async def canonical(request: SiteRequest, handle: str) -> HttpResponseBase:
         lower = handle.lower()
-        if lower != handle and request.method in ("GET", "HEAD"):
-            return HttpResponsePermanentRedirect(request.get_full_path().replace(f"@{handle}", f"@{lower}", 1))
+        if not request.path.startswith(f"/@{lower}/") and request.method in ("GET", "HEAD"):
+            return HttpResponsePermanentRedirect(re.sub("/@[^/]*", f"/@{lower}", request.get_full_path(), count=1))
         return await view(request, lower)
 
     return canonical

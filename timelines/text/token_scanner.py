@@ -62,10 +62,12 @@ _TAG_ONLY = regex.compile(rf"[{_TAG}]{{1,{TAG_LENGTH_CAP}}}", regex.VERSION1)
 _LETTER = regex.compile(r"\p{L}")
 _NOT_A_HOST_END = regex.compile(r"[@%\\0-9]|:[^\s\p{P}]|://")
 _NOT_A_BARE_END = regex.compile(r"[@%\\0-9_(\p{Latin}\p{Cyrillic}\p{Greek}\p{M}]|:[^\s\p{P}]|://|-")
-_MENTION_CONTINUES = regex.compile(r"[@＠\p{Latin}\p{M}]|://|[.-][A-Za-z0-9_]")
+_MENTION_CONTINUES = regex.compile(  # also names of other places: @name.example, @name:example.org, @name/package
+    r"[@＠\p{Latin}\p{M}]|://|[./-][A-Za-z0-9_]|[.:][\p{L}\p{M}\p{N}-]{1,63}+\.\p{L}"
+)
 _OWN_HOST_CONTINUES = regex.compile(r"[\p{L}\p{M}\p{N}_@＠-]|\.[\p{L}\p{N}]|:[0-9/]")
 _TAG_CONTINUES = regex.compile(r"[#＃]|://")
-_PATH_TRAILERS = "?!.,:;'*@…’”»\u00ad\u200c\u200d\u2060"
+_PATH_TRAILER = regex.compile(rf"[\p{{Terminal_Punctuation}}\p{{Line_Break=Quotation}}*@…{_JOINERS}]")  # UTS 58, soft
 
 
 def remove_begun_host(name: str) -> str:
@@ -165,6 +167,6 @@ def _url_piece(raw: str) -> Piece:
 def _path_end(text: str, start: int) -> int:
     """Return the end of the path at `start`, without punctuation that belongs to the sentence around it."""
     end: int = _PATH.match(text, start).end()
-    while end > start and text[end - 1] in _PATH_TRAILERS:
+    while end > start and _PATH_TRAILER.match(text, end - 1):
         end -= 1
     return end

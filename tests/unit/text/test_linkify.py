@@ -34,6 +34,14 @@ def hrefs(text: str) -> list[str]:
         ("\u2068https://example.org/a\u2069 b", "https://example.org/a"),
         ("https://example.org/a\u200e", "https://example.org/a"),
         ("https://example.org/a\u200c b", "https://example.org/a"),
+        ("https://ar.example.org/س، ثم", "https://ar.example.org/س"),
+        ("https://ar.example.org/س؟", "https://ar.example.org/س"),
+        ("https://ur.example.org/اردو۔", "https://ur.example.org/اردو"),
+        ("https://hi.example.org/हिन्दी।", "https://hi.example.org/हिन्दी"),
+        ("https://hy.example.org/Հայ։", "https://hy.example.org/Հայ"),
+        ("https://am.example.org/ሰላም።", "https://am.example.org/ሰላም"),
+        ("„https://example.org/a“", "https://example.org/a"),
+        ("‹https://example.org/a›", "https://example.org/a"),
     ],
 )
 def test_a_path_has_letters_of_every_script_and_joiners(text: str, url: str) -> None:
@@ -45,6 +53,12 @@ def test_a_path_has_letters_of_every_script_and_joiners(text: str, url: str) -> 
     [
         ("ask @alice.bsky.example about it", []),
         ("@alice-x", []),
+        ("@alice.bücher.example @alice.пример.рф", []),
+        ("my address is @alice:matrix.example", []),  # Matrix, appendices, user identifiers
+        ("npm install @alice/tools", []),
+        ("@alice:hello @bob: see example.org", ["alice", "bob"]),
+        ("@alice/@bob", ["alice", "bob"]),
+        ("@alice.日本語", ["alice"]),
         ("ask @alice. Then @bob...because", ["alice", "bob"]),
         ("@alice - @bob-", ["alice", "bob"]),
     ],

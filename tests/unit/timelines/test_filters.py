@@ -168,6 +168,7 @@ def test_fifty_filters_on_a_hundred_hostile_posts_take_little_time(phrase: str, 
         ("c++", "abc++", False),
         ("🍆", "great🍆", True),
         ("🍆", "🍆🍆", True),
+        ("🅰️", "great🅰️", True),
         ("❤️ tea", "so❤️ tea", True),
         ("❤️ tea", "so❤️ teas", False),
         ("$5", "US$5", True),
@@ -189,12 +190,20 @@ def test_only_an_end_that_is_a_letter_or_digit_must_end_a_word(phrase: str, text
         ("ISPARTA", "ısparta"),
         ("\u06a9\u062a\u0627\u0628", "\u0643\u062a\u0627\u0628"),
         ("\u0639\u0644\u064a", "\u0639\u0644\u06cc"),
+        ("\u06c1\u0645", "\u0647\u0645"),
+        ("\u06f1\u06f4\u06f0\u06f3\u0645", "1403\u0645"),
+        ("\u06f1\u06f4\u06f0\u06f3\u0645", "\u0661\u0664\u0660\u0663\u0645"),
     ],
 )
 def test_letters_that_keyboards_type_in_two_ways_are_equal(phrase: str, text: str) -> None:
     assert found(phrase, text)
     assert tokenize(phrase) == tokenize(text)
     assert normalize_tag(phrase) == normalize_tag(text)
+
+
+def test_an_apostrophe_may_be_curved() -> None:
+    assert found("don't panic", "DON’T panic")
+    assert found("don’t panic", "don't panic")
 
 
 def test_time_grows_linearly_with_the_text() -> None:

@@ -1,8 +1,10 @@
 """Home, public and profile timelines for browsers and programs (docs/reference/interface.md)."""
 
 import re
+from urllib.parse import urlsplit
 
 import pytest
+from django.conf import settings
 
 from accounts import keys as account_keys
 from tests.support.browser import HttpBrowser
@@ -161,6 +163,14 @@ async def test_a_handle_in_other_case_redirects_to_lower_case(alice, path):
     answer = await alice.get(path)
     lower = re.sub("@alice", "@alice", path, flags=re.IGNORECASE)
     assert (answer.status_code, answer.headers["location"]) == (301, lower)
+
+
+async def test_a_handle_with_the_own_host_redirects_to_the_handle(alice, visitor):
+    host = urlsplit(settings.SITE_URL).netloc
+    answer = await visitor.get(f"/@Alice@{host.upper()}/followers/?cursor=1-1")
+    assert (answer.status_code, answer.headers["location"]) == (301, "/@alice/followers/?cursor=1-1")
+    for other in ("elsewhere.example", f"{host}.example", f"{host}@{host}", ""):
+        assert (await visitor.get(f"/@alice@{other}/")).status_code == 404
 
 
 async def test_an_unknown_account_is_404(visitor, alice, site):
