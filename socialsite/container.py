@@ -31,7 +31,7 @@ from socialsite.analytics.meter import Meter
 from socialsite.analytics.metrics import SIGNUPS
 from socialsite.analytics.stats import Statistics
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
-from socialsite.limits import ActionLimits
+from socialsite.limits import ActionLimits, BytesPerDay
 from socialsite.outgoing.requests import OutgoingClient
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
@@ -195,7 +195,9 @@ class Services:
 
     @cached_property
     def action_limits(self) -> ActionLimits:
-        return ActionLimits(self.limits, self.rules, self.clock)
+        config = self.config
+        bytes_per_day = BytesPerDay(config.bytes_per_day, config.import_bytes_per_day, config.site_bytes_per_day)
+        return ActionLimits(self.limits, self.rules, self.clock, bytes_per_day)
 
     @cached_property
     def statistics(self) -> Statistics:

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NoReturn
+from typing import Literal, NoReturn, get_args
 
 from socialsite.clock import DAY_MS, Clock, FixedClock
 from socialsite.errors import AccountSilenced, NewcomerLimited, RateLimited
@@ -40,12 +40,32 @@ NEWCOMER_RULES = frozenset({"post", "posts", "follow", "media"})
 """The rules of which new accounts have a third of the limit."""
 NEWCOMER_SHARE = 3
 NEWCOMER_FOLLOWS_PER_DAY = 50
-TEXT_BYTES_PER_DAY = 8 << 20
-"""Bytes of posts and versions that an account may write a day: 16,000 posts of 500 letters."""
-IMPORT_BYTES_PER_DAY = 256 << 20
-"""Bytes of texts that an account may import a day: 70,000 posts with 3.7 kB each."""
+ByteWriter = Literal[
+    "posts", "edits", "drafts", "descriptions", "notes", "profiles", "filters", "lists", "reports", "appeals",
+    "accounts", "invitations", "devices", "codes", "apps", "imports",
+]  # fmt: skip
+"""The writers of what people send and the store keeps. Each takes its bytes from a budget before it writes."""
+BYTE_BUDGETS: Mapping[ByteWriter, str] = dict.fromkeys(get_args(ByteWriter), "bytes") | {"imports": "importbytes"}
+"""The rule from whose bytes of a day each writer takes."""
+SITE = Identifier.address("site")
+"""The identifier of counters of the whole site."""
 
 Hits = list[tuple[Identifier, list[Rule]]]
+
+
+@dataclass(frozen=True, slots=True)
+class BytesPerDay:
+    """Bytes that may be written in a day (UTC). 0 is no limit."""
+
+    account: int = 0
+    """Of an account by all writers but imports. 8 MiB are 16,000 posts of 500 letters."""
+    imports: int = 0
+    """Of the imports of an account. 256 MiB are 70,000 posts of 3.7 kB."""
+    site: int = 0
+    """Of all accounts and visitors; the imports of all accounts may write as much again."""
+
+
+NO_BYTE_LIMITS = BytesPerDay()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +112,12 @@ def address_identifier(address: str) -> Identifier:
 class ActionLimits:
     """Enforces the rules of settings.RATE_LIMITS. An action has no limit if its rule is off or absent."""
 
-    def __init__(self, limiter: RateLimiter, rules: Mapping[str, Rule], clock: Clock | FixedClock) -> None:
+    def __init__(
+        self, limiter: RateLimiter, rules: Mapping[str, Rule], clock: Clock | FixedClock,
+        bytes_per_day: BytesPerDay = NO_BYTE_LIMITS,
+    ) -> None:  # fmt: skip
         self._limiter = limiter
+        self._bytes_per_day = bytes_per_day
         self._rules = rules
         self._clock = clock
 
@@ -147,17 +171,26 @@ class ActionLimits:
             return wanted
         return await self._limiter.hit_daily(name, limits, wanted, self._clock.server_ms())
 
-    async def enforce_bytes(
-        self, caller: Caller | None, size_bytes: int, per_day: int = TEXT_BYTES_PER_DAY, name: str = "bytes"
-    ) -> None:
-        """Count bytes that stay in the store for the account and the address today (UTC). Raises RateLimited.
+    async def enforce_bytes(self, writer: ByteWriter, owner: Caller | AccountId | None, size_bytes: int) -> None:
+        """Count bytes that stay in the store, for their owner and the site, today (UTC). Raises RateLimited.
 
-        Refused bytes are not counted. Accepted ones stay counted if the action fails later.
+        Of a caller the address counts, too. Commands are no owner (None), and have no limits. Refused bytes are not
+        counted. Accepted ones stay counted if the action fails later.
         """
-        granted = await self.take_daily(caller, name, per_day, size_bytes)
+        if owner is None or not size_bytes:
+            return
+        name, limits, now_ms = BYTE_BUDGETS[writer], self._bytes_per_day, self._clock.server_ms()
+        per_day = limits.imports if name == "importbytes" else limits.account
+        if isinstance(owner, Caller):
+            counters = _daily_limits(owner, per_day) or {address_identifier(owner.address): per_day}
+        else:
+            counters = {Identifier.account(owner): per_day}
+        counters = {each: limit for each, limit in {**counters, SITE: limits.site}.items() if limit}
+        granted = await self._limiter.hit_daily(name, counters, size_bytes, now_ms) if counters else size_bytes
         if granted < size_bytes:
-            await self.refund_daily(caller, name, granted)
-            raise RateLimited(name, (DAY_MS - self._clock.server_ms() % DAY_MS) // 1000 + 1)
+            with suppress(StoreError):
+                await self._limiter.refund_daily(name, counters, granted, now_ms)
+            raise RateLimited(name, (DAY_MS - now_ms % DAY_MS) // 1000 + 1)
 
     async def refund_daily(self, caller: Caller | None, name: str, unused: int) -> None:
         """Subtract uses that `take_daily` allowed. An error of the store is ignored, since the counter expires."""

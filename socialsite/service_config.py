@@ -26,6 +26,9 @@ class ServiceConfig:
     following_cap: int = 5000
     new_hashtags_per_day: int = 100
     posts_per_day: int = 1000
+    bytes_per_day: int = 8 << 20
+    import_bytes_per_day: int = 256 << 20
+    site_bytes_per_day: int = 1 << 30
     posts_per_pass: int = 1000
     time_slice_ms: int = 20
     pull_threshold: int = 0

@@ -109,6 +109,11 @@ LIST_MEMBERS_CAP = _read_count("LIST_MEMBERS_CAP", 1000)
 FOLLOWING_CAP = _read_count("FOLLOWING_CAP", 5000)
 NEW_HASHTAGS_PER_DAY = _read_count("NEW_HASHTAGS_PER_DAY", 100)  # of an account; more are links only
 POSTS_PER_DAY = _read_count("POSTS_PER_DAY", 1000, lowest=0)  # of an account; 0 = no limit
+BYTES_PER_DAY = settings_parsers.parse_bytes("BYTES_PER_DAY", env.str("BYTES_PER_DAY", default="8mb"))  # 0 = no limit
+IMPORT_BYTES_PER_DAY = settings_parsers.parse_bytes(
+    "IMPORT_BYTES_PER_DAY", env.str("IMPORT_BYTES_PER_DAY", default="256mb")
+)
+SITE_BYTES_PER_DAY = settings_parsers.parse_bytes("SITE_BYTES_PER_DAY", env.str("SITE_BYTES_PER_DAY", default="1gb"))
 POSTS_PER_PASS = _read_count("POSTS_PER_PASS", 1000)
 FOLLOW_PARTITIONS = _read_count("FOLLOW_PARTITIONS", 16)
 PROFILE_PARTITIONS = _read_count("PROFILE_PARTITIONS", 1)

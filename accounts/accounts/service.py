@@ -269,6 +269,7 @@ class AccountService(AccountLookup):
             account = await self.get(account_id)
             if any(getattr(account, name) != text for name, text in texts.items()):
                 self.limits.require_may_write(caller)
+        await self.limits.enforce_bytes("profiles", caller, len("".join(texts.values()).encode()))
         if private is not None:
             texts["private"] = "1" if private else "0"
         await self.accounts.edit(account_id, texts)

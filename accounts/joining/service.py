@@ -54,6 +54,8 @@ APPLICATIONS_CAP = 10_000
 """The number of applications above which no more are accepted."""
 APPLICATIONS_PER_NETWORK = 100
 """The number of applications that one network may send in a week, also interrupted ones. It keeps room for others."""
+ACCOUNT_BYTES = 5_300
+"""About the bytes that a new account takes, with its session and its entries in indexes."""
 UNFINISHED_MS = DAY_MS // 24
 """The age at which an entry of the queue without a waiting account is removed."""
 log = structlog.get_logger("accounts.security")
@@ -114,6 +116,8 @@ class JoiningService:
         network, now_ms = rough_network(caller.address), self.clock.now_ms()
         if (audience := self.site.settings.default_audience) != "public":
             preferences = structs.replace(preferences or Preferences(), audience=audience)
+        size_bytes = ACCOUNT_BYTES + len(reason.encode())
+        await self.accounts.limits.enforce_bytes("accounts", caller, size_bytes)
         facts = await self._take_place(handle, code, reason, network, now_ms)
         try:
             account = await self.accounts.sign_up(
@@ -276,6 +280,7 @@ class JoiningService:
             raise FieldErrors({"uses" if days in INVITATION_DAYS else "days": _("This is not one of the choices.")})
         note = check_text(note, "note", 0, INVITATION_NOTE_MAX_LENGTH)
         code, now_ms = InvitationCode.generate(AccountId(account.id)), self.clock.now_ms()
+        await self.accounts.limits.enforce_bytes("invitations", AccountId(account.id), len(note.encode()))
         row = Invitation(now_ms, now_ms + INVITATION_DAYS[days] * DAY_MS, uses, note)
         if await self.joining.replace_invitation(code, None, row) < 0:
             raise FieldErrors({"uses": _("You have as many invitations as this site allows. End one first.")})

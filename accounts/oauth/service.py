@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import msgspec
 import structlog
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
@@ -104,6 +105,7 @@ class OAuthService:
             APP_SCHEMA_VERSION, ClientId(secrets.token_hex(16)), name, website,
             tuple(redirect_uris), app_scopes, hash_secret(secret), now_ms,
         )  # fmt: skip
+        await self.limits.enforce_bytes("apps", caller, len(msgspec.msgpack.encode(app)))
         await self.oauth.add_app(app, UNUSED_APP_TTL_MS)
         return app, secret
 
@@ -136,8 +138,9 @@ class OAuthService:
 
     async def issue_code(self, account_id: AccountId, session_id: str, request: AuthorizationRequest) -> str:
         """Return a code with which the app gets its access token while the session is open."""
-        secret = secrets.token_urlsafe(32)
-        await self.oauth.add_code(secret, AuthorizationCode(account_id, session_id, request))
+        secret, code = secrets.token_urlsafe(32), AuthorizationCode(account_id, session_id, request)
+        await self.limits.enforce_bytes("codes", account_id, len(msgspec.msgpack.encode(code)))
+        await self.oauth.add_code(secret, code)
         return secret
 
     async def exchange_code(

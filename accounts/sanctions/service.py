@@ -61,6 +61,7 @@ class SanctionRecords:
 
         async with self.limits.refundable(caller, "appeal"):
             add_appeal(await self.sanctions.find(account_id, id))  # checked before anything is written
+            await self.limits.enforce_bytes("appeals", account_id, len(text.encode()))
             await self.sanctions.due.add((account_id, id), now_ms + COMPLETION_DELAY_MS)
             sanction = await self.sanctions.change(account_id, id, add_appeal)
             if sanction.appeal is not None and sanction.is_appeal_open:

@@ -22,6 +22,6 @@ def service_with_cap_of_one(services: Services) -> BlocksAndMutesService:
     return BlocksAndMutesService(
         store=services.store, blocks_and_mutes=at.blocks_and_mutes,
         follow_requests=at.follow_requests, follows=at.follows,
-        accounts=services.accounts, homes=at.homes, live=services.live,
+        accounts=services.accounts, homes=at.homes, live=services.live, limits=services.action_limits,
         blocks_cap=1, mutes_cap=1, hidden_boosts_cap=1,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from accounts.domain import ACTIVE
 from socialsite.clock import DAY_MS
 from socialsite.errors import ApiError, Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
-from socialsite.limits import newcomer_caller, refuse_silenced
+from socialsite.limits import ActionLimits, newcomer_caller, refuse_silenced
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.site.service import SiteService
 from socialsite.store.aof import wait_for_aof_at_exit
@@ -57,6 +57,7 @@ class DraftService:
     accounts: AccountRepository
     notifications: NotificationService
     site: SiteService
+    limits: ActionLimits
     ids: PostIdGenerator
     clock: TimeSource
 
@@ -86,8 +87,9 @@ class DraftService:
         now_ms, is_new, content = self.clock.now_ms(), draft.id == 0, structs.replace(draft, id=0)
         id, language = draft.id or self.ids.next_id(), get_language() or ""
         draft = structs.replace(draft, id=id, saved_ms=now_ms, error="", language=language)
-        if len(encode_draft(draft)) > DRAFT_BYTES_CAP:
+        if (size_bytes := len(encode_draft(draft))) > DRAFT_BYTES_CAP:
             raise PostInvalid({"text": _("This draft is too large.")})
+        await self.limits.enforce_bytes("drafts", account_id, size_bytes)
         if (at_ms := draft.scheduled_ms) is not None:
             await self._check_scheduled(account_id, draft, now_ms)
             if idempotency_key is not None:
@@ -230,6 +232,7 @@ class DraftService:
             draft_id = await self._claim_id(account_id, Draft(0, form.content), draft_id, form.idempotency_key)
         draft = Draft(draft_id, form.content, now_ms, held_ms=now_ms, language=get_language() or "")
         due = DuePost(account_id, draft_id)
+        await self.limits.enforce_bytes("drafts", account_id, len(encode_draft(draft)))
         # Before the draft, so that no crash hides it from staff.
         await self.drafts.held.add(due, now_ms, keeps_time=True)
         await self._keep_pictures(account_id, draft, now_ms)

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from socialsite.characters import normalize
 from socialsite.ids import AccountId, PostId
+from socialsite.limits import ActionLimits
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
 from timelines.text.tokenizer import normalize_spelling
-from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAction, KeywordFilter
+from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAction, KeywordFilter, encode_filter
 
 Phrase = tuple[str, bool]
 """A phrase, and whether it matches whole words only."""
@@ -30,6 +31,7 @@ class FilterService:
 
     filters: Filters
     live: LiveEvents
+    limits: ActionLimits
     cap: int = FILTERS_CAP
 
     async def all(self, account_id: AccountId) -> list[KeywordFilter]:
@@ -48,7 +50,7 @@ class FilterService:
         """Add a filter, and return it. Raises FilterInvalid, FiltersCapReached."""
         phrase = normalize_phrase(phrase)
         await self._require_room(account_id, 1)
-        added = await self.filters.add(account_id, KeywordFilter(0, phrase, action, until_ms, whole_word))
+        added = await self._add(account_id, KeywordFilter(0, phrase, action, until_ms, whole_word))
         await self.live.filters_changed(account_id)
         return added
 
@@ -67,7 +69,7 @@ class FilterService:
         changed = replace(
             stored, phrase=normalize_phrase(phrase), action=action, until_ms=until_ms, whole_word=whole_word
         )
-        if not await self.filters.replace(account_id, changed):
+        if not await self._replace(account_id, changed):
             raise FilterNotFound
         await self.live.filters_changed(account_id)
         return changed
@@ -98,7 +100,7 @@ class FilterService:
             added = await self._add_members(account_id, replace(shared, title=normalize_title(shared.title)), phrases)
         else:
             await self._require_room(account_id, 1)
-            added = [await self.filters.add(account_id, replace(shared, title=normalize_phrase(shared.title)))]
+            added = [await self._add(account_id, replace(shared, title=normalize_phrase(shared.title)))]
         await self.live.filters_changed(account_id)
         return added
 
@@ -126,7 +128,7 @@ class FilterService:
             if each.id not in removed
         ]
         for each in edited:
-            await self.filters.replace(account_id, each)
+            await self._replace(account_id, each)
         if added:
             edited += await self._add_members(account_id, common, added)
         for number in removed:
@@ -143,7 +145,7 @@ class FilterService:
         await self._require_room(account_id, 1)
         title = members[0].title or members[0].phrase
         draft = replace(members[0], phrase="", title=title, group=group_id, post_id=post_id)
-        added = await self.filters.add(account_id, draft)
+        added = await self._add(account_id, draft)
         await self.live.filters_changed(account_id)
         return added
 
@@ -161,7 +163,7 @@ class FilterService:
         added: list[KeywordFilter] = []
         for draft in drafts:
             group = draft.group or (added[0].id if added else 0)
-            added.append(await self.filters.add(account_id, replace(draft, group=group)))
+            added.append(await self._add(account_id, replace(draft, group=group)))
         return added
 
     async def find(self, account_id: AccountId, number: int, *, of_post: bool = False) -> KeywordFilter:
@@ -170,6 +172,14 @@ class FilterService:
             if each.id == number and (each.post_id if of_post else each.phrase):
                 return each
         raise FilterNotFound
+
+    async def _add(self, account_id: AccountId, draft: KeywordFilter) -> KeywordFilter:
+        await self.limits.enforce_bytes("filters", account_id, len(encode_filter(draft)))
+        return await self.filters.add(account_id, draft)
+
+    async def _replace(self, account_id: AccountId, changed: KeywordFilter) -> bool:
+        await self.limits.enforce_bytes("filters", account_id, len(encode_filter(changed)))
+        return await self.filters.replace(account_id, changed)
 
     async def _require_room(self, account_id: AccountId, added: int) -> None:
         if len(await self.filters.all(account_id)) + added > self.cap:

@@ -15,6 +15,7 @@ from accounts.domain import DELETED
 from accounts.errors import AccountNotFound
 from accounts.joining.service import check_text
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits
 from socialsite.store import Read, Store, combine
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf, NotesCapReached
@@ -54,6 +55,7 @@ class BlocksAndMutesService:
     accounts: AccountService
     homes: CachedTimelines
     live: LiveEvents
+    limits: ActionLimits
     blocks_cap: int = BLOCKS_CAP
     mutes_cap: int = MUTES_CAP
     hidden_boosts_cap: int = HIDDEN_BOOSTS_CAP
@@ -123,6 +125,7 @@ class BlocksAndMutesService:
         Raises FieldErrors, NotesCapReached.
         """
         text = check_text(note, "comment", 0, NOTE_MAX_LENGTH)
+        await self.limits.enforce_bytes("notes", account_id, len(text.encode()))
         if not await self.blocks_and_mutes.set_note(account_id, other_id, text, self.notes_cap):
             raise NotesCapReached
 

@@ -18,7 +18,7 @@ from accounts.accounts.service import AccountService
 from socialsite.batches import batches
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, PostId
-from socialsite.limits import IMPORT_BYTES_PER_DAY, ActionLimits, Caller
+from socialsite.limits import ActionLimits, Caller
 from socialsite.tasks import run_all_to_end
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
@@ -194,7 +194,7 @@ class PostsImport:
         if options.caller is not None:
             size_bytes = len(msgspec.msgpack.encode([row.versions for row in due]))
             try:
-                await self.limits.enforce_bytes(options.caller, size_bytes, IMPORT_BYTES_PER_DAY, "importbytes")
+                await self.limits.enforce_bytes("imports", options.caller.account_id, size_bytes)
             except RateLimited:
                 raise ArchiveUnreadable("too_large") from None
         new = [(row.source_id, row.wanted_id) for row in due if row.source_id not in sources]

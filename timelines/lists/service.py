@@ -8,6 +8,7 @@ from typing import Protocol
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached
 from timelines.graph.follow import FollowCursor, FollowPage
@@ -50,6 +51,7 @@ class ListService:
     follows: Follows
     follow_requests: FollowRequests
     live: LiveEvents
+    limits: ActionLimits
     members_cap: int
     lists_cap: int = LISTS_PER_ACCOUNT
     menus: MenuCache[AccountList] = field(default_factory=MenuCache)
@@ -72,6 +74,7 @@ class ListService:
             account_list = await self._with_parts(account_list, operation, parts)
         if await self.repository.count(owner_id) >= self.lists_cap:
             raise ListsCapReached
+        await self.limits.enforce_bytes("lists", owner_id, len(account_list.title.encode()))
         added = await self.repository.add(account_list)
         self.menus.drop(owner_id)
         return added
@@ -95,6 +98,7 @@ class ListService:
         stored = account_list = await self.get(owner_id=owner_id, list_id=list_id)
         if valid_title is not None:
             account_list = replace(account_list, title=valid_title)
+            await self.limits.enforce_bytes("lists", owner_id, len(valid_title.encode()))
         if replies is not None:
             account_list = replace(account_list, replies=validate_replies(replies))
         if operation is not None or parts is not None:

@@ -127,10 +127,12 @@ class MediaService:
         if refusal := await asyncio.to_thread(find_refusal, content):
             raise MediaRefused({"file": REFUSALS[refusal]})
         await self.require_shared_folder()
+        alt = validate_alt(alt)
+        await self.limits.enforce_bytes("descriptions", owner_id, len(alt.encode()))
         now_ms = self.clock.now_ms()
         row = Media(
             id=self.ids.next_id(), secret=secrets.token_hex(16), owner=owner_id, kind=kind, created_ms=now_ms,
-            size_bytes=size, alt=validate_alt(alt), focus_x=focus[0], focus_y=focus[1],
+            size_bytes=size, alt=alt, focus_x=focus[0], focus_y=focus[1],
         )  # fmt: skip
         await self.rows.schedule_check([row.name], now_ms + UNATTACHED_MS)
         if not await self.rows.add(row):  # another process chose the same id in the same millisecond
@@ -206,6 +208,7 @@ class MediaService:
         """Change the text or the focal point of a picture that no post contains. Raises MediaNotFound, MediaInvalid."""
         row = await self.find_own(owner_id, media_id)
         changed: dict[str, object] = {} if alt is None else {"alt": validate_alt(alt)}
+        await self.limits.enforce_bytes("descriptions", owner_id, len(str(changed.get("alt", "")).encode()))
         if focus is not None:
             changed |= {"focus_x": focus[0], "focus_y": focus[1]}
         if row.post or (changed and not await self.rows.update(media_id, {"owner": owner_id, "post": 0}, changed)):

@@ -169,7 +169,7 @@ class EditService:
             if post.extra.version >= VERSIONS_CAP and not is_by_staff:
                 raise EditsCapReached
             value = encode_post(await self.publishing.new_hashtags.limit_edit(edited, caller))
-            await self.limits.enforce_bytes(caller, len(value))
+            await self.limits.enforce_bytes("edits", caller, len(value))
             if edited.extra.media != post.extra.media:
                 await self.media.attach(edited)
             job = EditPost(msgspec.Raw(former), msgspec.Raw(value))

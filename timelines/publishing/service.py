@@ -203,7 +203,7 @@ class PublishingService:
                 stack.enter_async_context(self.limits.refundable(caller, "post")),
                 stack.enter_async_context(self.limits.refundable_daily(caller, "posts", self.posts_per_day)),
                 self.check_memory(),
-                self.limits.enforce_bytes(caller, size_bytes),
+                self.limits.enforce_bytes("posts", caller, size_bytes),
             )
             request, unused = _limit_new_hashtags(request, taken)
             refund = self.new_hashtags.refund(caller, unused)

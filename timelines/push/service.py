@@ -12,6 +12,7 @@ from msgspec import structs
 from accounts.sessions.service import SessionService
 from socialsite.errors import Invalid, NotFound
 from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.limits import ActionLimits
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.store import Read, Store, StoreError
@@ -65,6 +66,7 @@ class PushService:
     push_queue: PushQueue
     sessions: SessionService
     outgoing: OutgoingClient
+    limits: ActionLimits
     clock: TimeSource
     push_enabled: bool
     vapid_private_key: str
@@ -103,6 +105,7 @@ class PushService:
         remaining = [id for id in compress(ids, active) if others[id].endpoint != subscription.endpoint]
         for id in set(ids) - set(remaining[: SUBSCRIPTIONS_CAP - 1]):
             await self.push_subscriptions.remove(account_id, id)
+        await self.limits.enforce_bytes("devices", account_id, len(encode_job(subscription)))
         await self.push_subscriptions.save(account_id, session_id, subscription)
 
     async def renew(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
 from django.utils.translation import gettext as _
 from msgspec import structs
 
@@ -141,6 +142,8 @@ class ReportService:
             chosen = tuple(rules[number] for number in sorted(set(rule_numbers)) if 0 <= number < len(rules))
             own_ids = tuple(dict.fromkeys(post.id for post in posts))
             report = Report(self.ids.next_id(), reporter_id, target_id, valid_category, comment, own_ids, chosen)
+            size_bytes = len(msgspec.msgpack.encode((report, posts)))
+            await self.limits.enforce_bytes("reports", caller, size_bytes)
             await self._add(report, posts)
         return report
 

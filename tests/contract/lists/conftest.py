@@ -2,6 +2,9 @@
 
 import pytest
 
+from socialsite.clock import FixedClock
+from socialsite.limits import ActionLimits
+from socialsite.recipes.rate_limit import RateLimiter
 from socialsite.store import Store
 from tests.support.listing import ALICE, LISTS_CAP, MEMBERS_CAP
 from tests.support.people import FakeAccountDirectory, RecordingTimelineCache, SilentLiveUpdates
@@ -46,6 +49,7 @@ def service(
         follows=follows,
         follow_requests=FollowRequests(store),
         live=SilentLiveUpdates(),
+        limits=ActionLimits(RateLimiter(store), {}, FixedClock(0)),
         members_cap=MEMBERS_CAP,
         lists_cap=LISTS_CAP,
     )

@@ -1,23 +1,180 @@
-"""An account stores a limited number of bytes a day by its posts, their versions and its imports."""
+"""What people write takes from budgets of bytes a day: of their account, of their address, and of the site."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
 from accounts.oauth import service as oauth
+from accounts.oauth.values import AuthorizationRequest
 from socialsite.container import Services
 from socialsite.errors import RateLimited
-from socialsite.limits import IMPORT_BYTES_PER_DAY, TEXT_BYTES_PER_DAY, Caller, worker_caller
+from socialsite.ids import ClientId
+from socialsite.limits import ActionLimits, BytesPerDay, ByteWriter, Caller, worker_caller
+from socialsite.web.requests import FormFields
 from tests.contract.importing.test_import_archives import note
 from tests.contract.importing.test_imports_by_people import mastodon
+from tests.support.key_document import DOCUMENT
+from tests.support.pictures import picture, uploaded
+from tests.support.push_device import PushDevice
 from tests.support.transferring import begin_import, perform_transfers, undo_import
-from tests.support.world import World
+from tests.support.world import Person, World
+from timelines.drafts.draft import Draft
 from timelines.posts.post import NO_DETAILS
+from timelines.publishing.forms import PostForm
+from timelines.visibility.filter import KeywordFilter
+
+ROOT = Path(__file__).resolve().parents[3]
+WRITERS_OF_KEYS: Mapping[str, str] = {
+    "accounts:{<account>}:account": "accounts, profiles",
+    "accounts:{<account>}:invitations": "invitations",
+    "accounts:{<account>}:sanctions": "appeals",
+    "sessions:{<hex>}:app": "apps",
+    "sessions:{<hex>}:code:<hex>": "codes",
+    "posts:{<post>}:post": "posts, imports",
+    "posts:{<post>}:versions": "edits, imports",
+    "posts:{m<post>}:media": "descriptions",
+    "timelines:{<account>}:push": "devices",
+    "timelines:{<account>}:drafts": "drafts",
+    "timelines:{l<list>}:list": "lists",
+    "timelines:{<account>}:notes": "notes",
+    "timelines:{<account>}:filters": "filters",
+    "timelines:{reports}:rows": "reports",
+    "timelines:{reports}:posts": "reports",
+}
+KEYS_WITHOUT_WRITER = {
+    "staff": "accounts:{site}:settings accounts:{site}:announcements timelines:{reports}:claims accounts:{staff}:staff "
+    "jobs:{audit}:trail",
+    "short texts with a cap of an account": "accounts:{<account>}:browsers accounts:{<account>}:factors "
+    "accounts:{<account>}:events accounts:{<account>}:refusals accounts:{<account>}:mail "
+    "sessions:{<account>}:session:<hex> sessions:{<account>}:token:<hex> sessions:{<account>}:login:<hex> "
+    "timelines:{<account>}:transfers timelines:{<account>}:preferences timelines:{<account>}:position",
+    "ids, numbers and digests": "accounts:{<hex>}:handle accounts:{<hex>}:address sessions:{<hex>}:challenge "
+    "posts:{<post>}:unpreviewed posts:{<hex>}:source timelines:{<account>}:notified timelines:{site}:vapid "
+    "timelines:{<account>}:media timelines:{<account>}:imported:<id> map:{site}:stores map:{placement}:record "
+    "map:{shards}:shard map:{shards}:partition:<n>",
+    "what other writers have counted, until it is done": "jobs:{<queue>}:stream jobs:{<queue>}:waiting:<account>",
+}
+
+
+def test_every_key_that_may_hold_texts_has_a_writer_that_counts_its_bytes() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \| (?:string|hash|list|stream) \| source: ", DOCUMENT.read_text(), re.MULTILINE)
+    others = " ".join(KEYS_WITHOUT_WRITER.values()).split()
+    assert sorted(rows) == sorted([*WRITERS_OF_KEYS, *others])
+    writers = set(get_args(ByteWriter))
+    assert set(", ".join(WRITERS_OF_KEYS.values()).split(", ")) == writers
+    services = [path.read_text() for name in ("accounts", "timelines") for path in (ROOT / name).rglob("*.py")]
+    assert set(re.findall(r'enforce_bytes\(\s*"(\w+)"', "\n".join(services))) == writers
+
+
+async def _keep_draft(services: Services, alice: Person, text: str) -> object:
+    return await services.drafts.save(alice.id, Draft(0, (("text", text),)))
+
+
+async def _hold_post(services: Services, alice: Person, text: str) -> object:
+    return await services.drafts.hold(alice.id, PostForm.parse(FormFields([("text", text)])))
+
+
+async def _describe(services: Services, alice: Person, text: str) -> object:
+    return await services.media.upload(owner_id=alice.id, content=uploaded(picture()), alt=text)
+
+
+async def _note(services: Services, alice: Person, text: str) -> object:
+    return await services.blocks_and_mutes.set_note(account_id=alice.id, other_id=alice.id, note=text)
+
+
+async def _edit_profile(services: Services, alice: Person, text: str) -> object:
+    return await services.accounts.edit_profile(account_id=alice.id, bio=text, caller=_caller(alice))
+
+
+async def _filter(services: Services, alice: Person, text: str) -> object:
+    return await services.filters.add(account_id=alice.id, phrase=text[:50])
+
+
+async def _filter_group(services: Services, alice: Person, text: str) -> object:
+    return await services.filters.add_group(alice.id, KeywordFilter(0, "", title="One"), [(text[:50], True)])
+
+
+async def _make_list(services: Services, alice: Person, text: str) -> object:
+    return await services.lists.create(owner_id=alice.id, title=text[:50], now_ms=1)
+
+
+async def _report(services: Services, alice: Person, text: str) -> object:
+    return await services.reports.report(
+        reporter_id=alice.id, target_id=alice.id, category="spam", comment=text, caller=_caller(alice)
+    )
+
+
+async def _invite(services: Services, alice: Person, text: str) -> object:
+    await services.site.change(members_invite=True)
+    return await services.joining.invite(alice.account, uses=1, days="7", note=text[:50])
+
+
+async def _add_device(services: Services, alice: Person, text: str) -> object:
+    endpoint = f"https://push.example.com/{'a' * 100}"
+    subscription = services.push.parse_subscription(endpoint=endpoint, **PushDevice("").keys)
+    return await services.push.save(alice.id, "0" * 64, subscription)
+
+
+async def _permit_app(services: Services, alice: Person, text: str) -> object:
+    request = AuthorizationRequest(ClientId("0" * 32), "a.b:/", ("read",), state=text)
+    return await services.oauth.issue_code(alice.id, "0" * 64, request)
+
+
+async def _register_app(services: Services, alice: Person, text: str) -> object:
+    return await services.oauth.register_app(
+        name="App", website="", redirect_uris=["a.b:/"], scopes="", caller=Caller(None, "192.0.2.1")
+    )
+
+
+async def _sign_up(services: Services, alice: Person, text: str) -> object:
+    return await services.joining.sign_up(
+        handle="bob", password="correct horse battery", display_name="", caller=Caller(None, "192.0.2.1")
+    )
+
+
+WRITERS: list[Callable[[Services, Person, str], Awaitable[Any]]] = [
+    _keep_draft, _hold_post, _describe, _note, _edit_profile, _filter, _filter_group, _make_list, _report, _invite,
+    _add_device, _permit_app, _register_app, _sign_up,
+]  # fmt: skip
+
+
+def _caller(person: Person) -> Caller:
+    return Caller(person.id, "192.0.2.1")
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.strip("_"))
+async def test_each_writer_takes_from_the_bytes_of_the_account_and_of_the_site(
+    services: Services, world: World, write: Callable[[Services, Person, str], Awaitable[Any]]
+) -> None:
+    alice, text = await world.person("alice"), "words " * 20
+    owner = Caller(None, "192.0.2.1") if write in (_register_app, _sign_up) else alice.id
+    await services.action_limits.enforce_bytes("posts", owner, services.config.bytes_per_day - 10)
+    with pytest.raises(RateLimited) as refused:
+        await write(services, alice, text)
+    assert refused.value.rule == "bytes"
+
+
+async def test_all_accounts_together_write_the_bytes_of_the_site(services: Services, world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    limits = ActionLimits(services.limits, {}, services.clock, BytesPerDay(account=100, imports=0, site=150))
+    await limits.enforce_bytes("notes", alice.id, 100)
+    with pytest.raises(RateLimited):
+        await limits.enforce_bytes("notes", bob.id, 51)
+    await limits.enforce_bytes("notes", bob.id, 50)  # refused bytes are not counted
+    await limits.enforce_bytes("imports", bob.id, 150)  # imports have bytes of their own, and no limit of an account
+    with pytest.raises(RateLimited):
+        await limits.enforce_bytes("imports", bob.id, 1)
+    await limits.enforce_bytes("notes", None, 1_000)  # a command
 
 
 async def test_posts_and_edits_share_the_bytes_of_a_day(services: Services, world: World) -> None:
     alice = await world.person("alice")
     caller, now_ms = Caller(alice.id, "192.0.2.1"), services.clock.now_ms()
     post = await services.publishing.publish(author_id=alice.id, text="first", now_ms=now_ms, caller=caller)
-    await services.action_limits.enforce_bytes(caller, TEXT_BYTES_PER_DAY - 1_000)
+    await services.action_limits.enforce_bytes("posts", caller, services.config.bytes_per_day - 1_000)
     with pytest.raises(RateLimited) as refused:
         await services.publishing.publish(author_id=alice.id, text="\u6f22" * 500, now_ms=now_ms, caller=caller)
     assert 0 < refused.value.retry_after_s <= 86_400
@@ -33,8 +190,7 @@ async def test_an_import_ends_at_the_bytes_of_a_day_and_can_be_undone(services: 
     notes = [note(1 + n % 50, id=str(n), content="<p>" + "\u6f22" * 100) for n in range(150)]
     preview = await begin_import(services, alice.id, mastodon(*notes))
     caller = worker_caller(alice.id, 0, 0, services.clock.now_ms())
-    used_bytes = IMPORT_BYTES_PER_DAY - 50_000
-    await services.action_limits.enforce_bytes(caller, used_bytes, IMPORT_BYTES_PER_DAY, "importbytes")
+    await services.action_limits.enforce_bytes("imports", caller, services.config.import_bytes_per_day - 50_000)
     await perform_transfers(services)
     done = await services.exports.find(alice.id, preview.id, "import")
     assert (done.state, done.error, done.counts["posts"]) == ("done", "too_large", 100)

@@ -54,7 +54,7 @@ async def test_an_account_cannot_edit_the_filter_of_another_account(services: Se
 
 
 async def test_a_filter_above_the_cap_is_refused(services: Services) -> None:
-    filters = FilterService(filters=Filters(services.store), live=services.live, cap=2)
+    filters = FilterService(filters=Filters(services.store), live=services.live, limits=services.action_limits, cap=2)
     for word in ("tea", "rain"):
         await filters.add(account_id=ALICE, phrase=word)
     with pytest.raises(FiltersCapReached):

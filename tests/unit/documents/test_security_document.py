@@ -73,6 +73,11 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert numbers("a text") == [settings.POST_MAX_LENGTH, TEXT_BYTES_CAP, MARKS_PER_CLUSTER_CAP]
     assert numbers("new hashtags of an account") == [settings.NEW_HASHTAGS_PER_DAY]
     assert numbers("posts of an account in a day") == [settings.POSTS_PER_DAY]
+    assert numbers("bytes that an account or a visitor") == [settings.BYTES_PER_DAY >> 20]
+    assert numbers("bytes that an account imports") == [
+        settings.IMPORT_BYTES_PER_DAY >> 20,
+        settings.SITE_BYTES_PER_DAY >> 30,
+    ]
     assert numbers("an uploaded picture") == [
         UPLOAD_MAX_BYTES >> 20,
         CSV_MAX_BYTES >> 20,
