@@ -406,8 +406,8 @@ class Services:
             BackgroundQueue(self.outbox, self.fan_out.handle),
             BackgroundQueue(self.media_queue, self.media_processing.handle, PICTURES_AT_ONCE),
             BackgroundQueue(self.push_queue, self.push_sending.handle),
-            BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S),
-            BackgroundQueue(self.export_queue, self.imports.handle, 1, JOB_TIMEOUT_S),
+            BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S, self.imports.abandon),
+            BackgroundQueue(self.export_queue, self.imports.handle, 1, JOB_TIMEOUT_S, self.imports.abandon),
             BackgroundQueue(self.mail_queue, self.mail_sending.handle, MAILS_AT_ONCE, MAIL_TIMEOUT_S),
             BackgroundQueue(self.preview_queue, self.previews.handle),
         )

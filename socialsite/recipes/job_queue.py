@@ -144,6 +144,8 @@ class JobQueue:
     ) -> None:  # fmt: skip
         self._store = store
         self._jobs_per_sender = jobs_per_sender
+        self.on_dead_letter: Callable[[bytes], Awaitable[None]] | None = None
+        """Called with the payload of a job before it becomes a dead letter. It may be called again for the same job."""
         self.name = name
         self.retry_policy = retry_policy
 
@@ -261,6 +263,8 @@ class JobQueue:
 
     async def move_to_dead_letters(self, job: Job, reason: str) -> bool:
         """Move a job to the dead letters. Return False if the job was deleted before."""
+        if self.on_dead_letter is not None:
+            await self.on_dead_letter(job.payload)
         tries = min(job.tries, self.retry_policy.max_tries)
         args = [CONSUMER_GROUP, job.id, job.payload, reason, tries, MAX_DEAD_LETTERS]
         if not await self._run(DEAD_LETTER, [self.stream_key, self.dead_letters_key], args):

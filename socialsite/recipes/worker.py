@@ -40,8 +40,11 @@ class BackgroundQueue:
     handle: JobHandler
     concurrency: int = DEFAULT_CONCURRENCY
     job_timeout_s: float = JOB_TIMEOUT_S
+    on_dead_letter: Callable[[bytes], Awaitable[None]] | None = None
+    """Ends what a job that failed for good has begun. It raises no error but those of an unavailable store."""
 
     def make_worker(self, concurrency: int | None = None) -> "Worker":
+        self.queue.on_dead_letter = self.on_dead_letter
         return Worker(
             self.queue, self.handle, concurrency=concurrency or self.concurrency, job_timeout_s=self.job_timeout_s
         )

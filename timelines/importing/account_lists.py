@@ -18,7 +18,7 @@ from timelines.exporting.transfer import ImportContent, Transfer
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.service import FollowingService
 from timelines.ids import ListId
-from timelines.importing.account_archive import ArchiveUnreadable
+from timelines.importing.archive_files import ArchiveUnreadable
 from timelines.importing.lines import Tally
 from timelines.importing.posts import StoreProgress
 from timelines.lists.service import ListService

@@ -11,8 +11,11 @@ from typing import IO, Any
 
 import libipld
 
-from timelines.importing.account_archive import ArchiveUnreadable, offset_lines
+from timelines.importing.account_archive import offset_lines
+from timelines.importing.archive_files import ArchiveUnreadable
+from timelines.importing.json_values import Json, links_of, object_of, objects_of, text_of
 from timelines.importing.lines import LineRefused, Tally
+from timelines.importing.mentions import add_host
 from timelines.importing.rows import SOURCE_ID_CAP
 
 CAR_MAX_BYTES, BLOCK_MAX_BYTES, BLOCKS_CAP = 64 * 1024 * 1024, 1024 * 1024, 500_000
@@ -22,7 +25,8 @@ PATH_MAX_BYTES = 512
 POSTS = "app.bsky.feed.post/"
 BOOSTS = "app.bsky.feed.repost/"
 SIGNATURE = b"\xa2eroots"  # follows the length of the header
-Json = dict[str, Any]
+BARE_NAME_ENDING = ".bsky.social"
+"""Put behind a name without a domain, which is no account of this site. Names of Bluesky have one."""
 
 
 def is_car(file: IO[bytes]) -> bool:
@@ -108,15 +112,18 @@ class BlueskyArchive:
         path, record = item
         if path.startswith(BOOSTS):
             raise LineRefused("boost")
-        embed = record.get("embed") or {}
-        images = (embed.get("media") or embed).get("images") or []
+        embed = object_of(record, "embed")
+        images = objects_of(embed, "images") or objects_of(object_of(embed, "media"), "images")
+        text = add_host(_full_text(record, embed), BARE_NAME_ENDING)
         return {
             "id": f"at://{self._did}/{path}",
             "created_at": record["createdAt"],
-            "text": _full_text(record, embed),
-            "in_reply_to": (record.get("reply") or {}).get("parent", {}).get("uri"),
-            "language": next(iter(record.get("langs") or []), ""),
-            "media": [{"file": "absent", "description": each.get("alt") or ""} for each in images],
+            "text": text,
+            "in_reply_to": text_of(object_of(object_of(record, "reply"), "parent"), "uri") or None,
+            "language": next(iter(links_of(record, "langs")), ""),
+            "media": [
+                {"file": f"absent {number}", "description": text_of(each, "alt")} for number, each in enumerate(images)
+            ],
         }
 
 
@@ -138,13 +145,21 @@ def split_car(content: bytes) -> Iterator[tuple[int, int]]:
 
 def _full_text(record: Json, embed: Json) -> str:
     """Return the text with the whole URLs of its links, and with the URL of its preview."""
-    text, parts, at = record["text"].encode(), list[bytes](), 0
-    for facet in sorted(record.get("facets") or [], key=lambda facet: facet["index"]["byteStart"]):
-        start, end = facet["index"]["byteStart"], facet["index"]["byteEnd"]
-        urls = [each["uri"] for each in facet["features"] if each.get("uri")]
-        if urls and at <= start <= end <= len(text):
-            parts += text[at:start], urls[0].encode()
+    text, parts, at = text_of(record, "text").encode(errors="replace"), list[bytes](), 0
+    for start, end, url in sorted(_links(record)):
+        if at <= start <= end <= len(text):
+            parts += text[at:start], url.encode(errors="replace")
             at = end
     full = b"".join((*parts, text[at:])).decode(errors="replace")
-    url = (embed.get("external") or {}).get("uri", "")
+    url = text_of(object_of(embed, "external") or object_of(object_of(embed, "media"), "external"), "uri")
     return full if not url or url in full else f"{full}\n{url}".strip()
+
+
+def _links(record: Json) -> Iterator[tuple[int, int, str]]:
+    """Yield the first and last byte of each link in the text, and its URL."""
+    for facet in objects_of(record, "facets"):
+        index = object_of(facet, "index")
+        start, end = index.get("byteStart"), index.get("byteEnd")
+        url = next(filter(None, (text_of(each, "uri") for each in objects_of(facet, "features"))), "")
+        if url and isinstance(start, int) and isinstance(end, int):
+            yield start, end, url

@@ -8,9 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import msgspec
+
+TEXT_MAX_LENGTH = 256 * 1024
+"""The longest text that is parsed, with tags and before URLs become longer."""
 GZIP_MAGIC = b"\x1f\x8b"
 LINE_BYTES_CAP = 1 << 20
 REASONS_CAP = 30
+
+
+ROW_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, msgspec.MsgspecError)
+"""Errors of one odd row, which is refused. Errors of the store, of the disk and of the file end the import."""
 
 
 class LineRefused(ValueError):
@@ -19,6 +27,13 @@ class LineRefused(ValueError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def check_length(text: str) -> str:
+    """Return a text that is short enough to be parsed. Raises LineRefused."""
+    if len(text) > TEXT_MAX_LENGTH:
+        raise LineRefused("text_too_large")
+    return text
 
 
 class SliceEnded(Exception):
@@ -39,6 +54,8 @@ class Tally:
     on_refused: Callable[[int, str], None] = lambda number, reason: None
     counts: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    item: object = None
+    """What the archive contains for the row that is read."""
 
     def refuse(self, number: int, reason: str) -> None:
         self.refused[reason] += 1

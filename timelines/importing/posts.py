@@ -16,7 +16,7 @@ from django.core.files.base import ContentFile
 
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
-from socialsite.errors import RateLimited
+from socialsite.errors import ApiError, RateLimited, Unavailable
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.tasks import run_all_to_end
@@ -24,9 +24,10 @@ from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
 from timelines.exporting.repository import RecordImported
 from timelines.fanout.affected_timelines import AffectedTimelines
-from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
+from timelines.importing.account_archive import AccountArchive
+from timelines.importing.archive_files import ArchiveUnreadable
 from timelines.importing.bluesky import BlueskyArchive
-from timelines.importing.lines import LineFile, LineRefused, SliceEnded, Tally
+from timelines.importing.lines import ROW_ERRORS, LineFile, LineRefused, SliceEnded, Tally
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source, digest_of
 from timelines.importing.rows import (
     PictureRow,
@@ -175,6 +176,8 @@ class PostsImport:
                     yield rules.parse(number, line)
                 except LineRefused as refused:
                     tally.refuse(number, refused.reason)
+                except ROW_ERRORS:
+                    tally.refuse(number, "fields")
         except SliceEnded as slice_ended:
             ended.append(slice_ended)
 
@@ -226,12 +229,21 @@ class PostsImport:
             if post.id in written:
                 post = written[post.id]
             elif post.id in unfinished:
-                media = await self._upload_pictures(row, post, archive, tally)
-                *former, post = (_apply_version(post, version, media) for version in row.versions)
-                if not post.extra.media and not post.text:
+                try:
+                    media = await self._upload_pictures(row, post, archive, tally)
+                    *former, post = (_apply_version(post, version, media) for version in row.versions)
+                    if not post.extra.media and not post.text:
+                        continue
+                    for version in (*former, post):
+                        await self.media.attach(version)
+                except ROW_ERRORS:
+                    tally.refuse(row.number, "fields")
                     continue
-                for version in (*former, post):
-                    await self.media.attach(version)
+                except ApiError as error:
+                    if isinstance(error, Unavailable):
+                        raise
+                    tally.refuse(row.number, error.code)
+                    continue
                 await self.posts.write_versions(former)
             complete[row.source_id] = post
         return complete

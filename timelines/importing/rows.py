@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -31,6 +31,8 @@ _NOT_IN_HANDLES = re.compile(r"[^a-z0-9_]")
 
 
 Coordinate = Annotated[float, msgspec.Meta(ge=-1, le=1)]
+DECISIVE = frozenset({"audience", "poll", "in_reply_to"})
+"""Optional fields without which a post would be another one. If their value is odd, the row is refused."""
 
 
 class PictureRow(msgspec.Struct, frozen=True):
@@ -76,6 +78,7 @@ class _Head(msgspec.Struct):
     created_at: str = ""
 
 
+ITEMS: dict[str, type[msgspec.Struct]] = {"media": PictureRow, "versions": _Content}
 _decoder = msgspec.json.Decoder(_Row)
 _head_decoder = msgspec.json.Decoder(_Head)
 
@@ -141,7 +144,7 @@ class RowRules:
     def parse(self, number: int, line: bytes) -> PostRow:
         """Return the row of a line. Raises LineRefused."""
         try:
-            row = _decoder.decode(line)
+            row = _decode_row(line)
         except msgspec.ValidationError:
             raise LineRefused("fields") from None
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -168,7 +171,7 @@ class RowRules:
             parse_language(content.language),
             poll=None if content.poll is None else self._parse_poll(content.poll),
             version=version,
-            edited_ms=self._parse_time(content.edited_at) if version and content.edited_at else None,
+            edited_ms=self._parse_edited(content.edited_at) if version and content.edited_at else None,
             quote_policy=quote_policy,
         )
         text = self._check_text(content.text, may_be_empty=bool(content.media))
@@ -176,7 +179,7 @@ class RowRules:
         texts = (text, details.spoiler_text, *options, *(each.description for each in content.media))
         if any(map(self.refuses, texts)):
             raise LineRefused("blocked")
-        return RowVersion(text, details, content.media)
+        return RowVersion(text, details, tuple({each.file: each for each in reversed(content.media)}.values())[::-1])
 
     def _parse_poll(self, poll: _PollRow) -> Poll:
         try:
@@ -195,6 +198,11 @@ class RowRules:
                 return ""
             raise LineRefused(f"text_{refused.code}") from None
 
+    def _parse_edited(self, edited_at: str) -> int | None:
+        with suppress(LineRefused):
+            return self._parse_time(edited_at)
+        return None
+
     def _parse_time(self, created_at: str) -> int:
         at_ms = parse_date(created_at) + self.shift_ms
         if at_ms < EPOCH_MS:
@@ -202,6 +210,38 @@ class RowRules:
         if at_ms > self.latest_ms:
             raise LineRefused("in_the_future")
         return at_ms
+
+
+def _decode_row(line: bytes) -> _Row:
+    """Return the row without its optional values of other types. Raises ValidationError, DecodeError."""
+    try:
+        return _decoder.decode(line)
+    except msgspec.ValidationError:
+        return msgspec.convert(_drop_odd(msgspec.json.decode(line), _Row), _Row)
+
+
+def _drop_odd(value: Any, struct: type[msgspec.Struct]) -> Any:
+    """Return an object without the optional fields, and the items of lists, that do not fit their type."""
+    if not isinstance(value, dict):
+        return value
+    kept = dict(value)
+    for field in msgspec.structs.fields(struct):
+        if field.name in kept and field.name not in DECISIVE and not field.required:
+            part = ITEMS.get(field.name)
+            items = kept.pop(field.name)
+            if part is not None and isinstance(items, list):
+                items = [each for each in (_drop_odd(item, part) for item in items) if _fits(each, part)]
+            if _fits(items, field.type):
+                kept[field.name] = items
+    return kept
+
+
+def _fits(value: Any, type: Any) -> bool:
+    try:
+        msgspec.convert(value, type)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def parse_handle(author: str) -> str:

@@ -19,6 +19,7 @@ from accounts.domain import DELETED
 from accounts.mail.service import MailService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller, worker_caller
+from socialsite.recipes.job import PermanentFailure
 from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
@@ -26,8 +27,9 @@ from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfe
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
 from timelines.exporting.transfer import ImportContent, Transfer, TransferState, decode_job
 from timelines.ids import ListId
-from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
+from timelines.importing.account_archive import AccountArchive
 from timelines.importing.account_lists import AccountListsImport
+from timelines.importing.archive_files import ArchiveUnreadable
 from timelines.importing.bluesky import BlueskyArchive, is_car
 from timelines.importing.lines import SliceEnded, Tally
 from timelines.importing.posts import PostsImport, PostsOptions
@@ -149,6 +151,25 @@ class ImportService:
         elif (account := await self.accounts.find(job.account_id)) is not None and account.state == DELETED:
             await self.accounts.delete(account_id=job.account_id)  # also what this job wrote since the deletion
         return ()
+
+    async def abandon(self, payload: bytes) -> None:
+        """End the transfer of a job that failed for good. What an import has recorded can be undone."""
+        try:
+            job = decode_job(payload)
+        except PermanentFailure:
+            return
+        transfer = await self.transfers.find(job.account_id, job.transfer_id)
+        if transfer is None or not transfer.is_active:
+            return
+        with postpones_storage_failures():
+            if transfer.state == "undoing":
+                changed = structs.replace(transfer, state="done", error="failed", changed_ms=self.clock.now_ms())
+                await self.transfers.save(job.account_id, changed)
+            else:
+                tally = Tally(counts=Counter(transfer.counts), refused=Counter(transfer.refused))
+                state: TransferState = "done" if transfer.state == "importing" else "failed"
+                await self._finish(job.account_id, transfer, tally, state, "failed")
+        await self._notify(job.account_id, await self.transfers.find(job.account_id, job.transfer_id) or transfer)
 
     async def _notify(self, account_id: AccountId, transfer: Transfer) -> None:
         """Tell the account that its archive is ready or its import finished: once, also if the job is repeated."""

@@ -53,6 +53,7 @@ OTHER_REASON = _("others that this site cannot read")
 ERROR_LABELS: Mapping[str, Promise] = {
     "too_large": _("This file, or a part of it, is too large."),
     "restricted": _("Your account was restricted meanwhile. The rest was not imported."),
+    "failed": _("The site could not finish this. What was imported until then can be undone."),
     "unknown_format": _("This is not an archive that this site can read."),
 }
 OTHER_ERROR = _("This file cannot be read. It may be damaged.")

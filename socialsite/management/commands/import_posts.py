@@ -1,13 +1,13 @@
 """manage.py import_posts FILE [--unescape] [--max-length N] [--assign-to-graph] [--dry-run] [--report F]"""
 
 import asyncio
-from zipfile import is_zipfile
 
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
 from socialsite.management.import_command import ImportCommand
 from timelines.importing.account_archive import AccountArchive
+from timelines.importing.archive_files import is_packed
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import NoGraph, PostsOptions, compute_shift
 from timelines.importing.rows import RowRules
@@ -15,8 +15,8 @@ from timelines.importing.rows import RowRules
 
 class Command(ImportCommand):
     help = (
-        "Import posts: a JSON object a line with id, author, created_at, text, in_reply_to; or the zip archive that a "
-        "person downloaded from Mastodon or X, with its pictures. They keep their times and are not syndicated. Safe "
+        "Import posts: a JSON object a line with id, author, created_at, text, in_reply_to; or the zip or tar.gz that "
+        "a person downloaded from Mastodon or X, with its pictures. They keep their times and are not syndicated. Safe "
         "to stop and to repeat."
     )
 
@@ -39,7 +39,7 @@ class Command(ImportCommand):
             raise CommandError("--max-length takes a number from 1.")
         now_ms = services.clock.now_ms()
         with await asyncio.to_thread(file.path.open, "rb") as opened:
-            is_archive = await asyncio.to_thread(is_zipfile, opened)
+            is_archive = await asyncio.to_thread(is_packed, opened)
             source = await asyncio.to_thread(AccountArchive, opened, self.options["author"]) if is_archive else file
             rules = RowRules(
                 max_graphemes=longest or services.config.post_max_length,

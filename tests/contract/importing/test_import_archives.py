@@ -16,9 +16,11 @@ from socialsite.startup import open_services
 from tests.support.corpora import corpus_path
 from tests.support.importing import NOW_MS, RULES, read_profile_posts
 from tests.support.pictures import picture
-from timelines.importing.account_archive import EVERYBODY, TWEET_DATE, AccountArchive
+from timelines.importing.account_archive import AccountArchive
 from timelines.importing.lines import Tally
+from timelines.importing.mastodon_rows import EVERYBODY
 from timelines.importing.posts import ARCHIVE_ROWS_PER_SEGMENT, PostsOptions
+from timelines.importing.x_rows import TWEET_DATES
 from timelines.media.storage import MediaFiles
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED
 
@@ -155,7 +157,7 @@ async def test_a_thread_of_x_is_kept_although_its_newest_tweet_comes_first(servi
     moment = datetime(2020, 1, 1, tzinfo=UTC)
     tweets = [
         {"id_str": str(number), "full_text": f"Tweet {number}",
-         "created_at": (moment + timedelta(minutes=number)).strftime(TWEET_DATE),
+         "created_at": (moment + timedelta(minutes=number)).strftime(TWEET_DATES[0]),
          "in_reply_to_status_id_str": str(number - 1) if number > 1 else None}
         for number in range(2 * ARCHIVE_ROWS_PER_SEGMENT + 50, 0, -1)
     ]  # fmt: skip

@@ -17,10 +17,10 @@ PLAIN = frozenset(
     directory disable event frames
     dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed formats
     forms
-    forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init
-    initial instance inventory
-    labels lag lines linkify links listener load lookup mail map memory merge merging menu message messages meter
-    metrics middleware mirrors missed models multiprocess names page pagination pair paragraphs parsers
+    forwarding gate gc graceful graph guard handler headers health hosts html identity ids indexing init
+    initial instance inventory json
+    labels lag lines mastodon linkify links listener load lookup mail map memory merge merging menu message messages
+    meter metrics middleware mirrors missed models multiprocess names page pagination pair paragraphs parsers
     partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
     reader registrations rebuild rebuilding registry repartitioner replacement responses restore router routing rows
@@ -29,7 +29,7 @@ PLAIN = frozenset(
     spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
     switcher task
     tasks text time tokenizer translations trim trimming tuning twemproxy types unknown urls validation values
-    view views watch websocket work writer wrong zset
+    view views watch websocket work writer wrong x zset
     """.split()  # noqa: SIM905 - a list of words
 )
 """Words of module names that are plain English or Django's, Redis' and the Web's own."""

@@ -1,0 +1,23 @@
+"""Keeps mentions of accounts of another site from naming accounts of this one."""
+
+from urllib.parse import urlsplit
+
+from timelines.text.token_scanner import scan
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL, or "" if it has none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def add_host(text: str, host: str) -> str:
+    """Return the text with `host` behind each name without a host that would be a mention here."""
+    if "@" not in text and "＠" not in text:
+        return text
+    return "".join(
+        f"{piece.raw}{host}" if piece.kind == "mention" and "@" not in piece.raw[1:] else piece.raw
+        for piece in scan(text)
+    )

@@ -1,0 +1,126 @@
+"""Parses the tweets of an archive of X as rows, with the whole text of long ones from `note-tweet.js`."""
+
+import html
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+from timelines.importing.json_values import Json, is_true, object_of, objects_of, text_of
+from timelines.importing.lines import LineRefused, check_length
+from timelines.importing.mentions import add_host
+
+HOST = "twitter.com"
+"""Put behind the names of accounts of X, as programs that post from there to Mastodon do."""
+TWEET_FIELDS = (
+    "id", "id_str", "created_at", "full_text", "text", "lang", "in_reply_to_status_id_str", "in_reply_to_status_id",
+    "possibly_sensitive", "entities", "extended_entities",
+)  # fmt: skip
+TWEET_ID = re.compile(r"[0-9]{1,20}")
+TWEET_DATES = ("%a %b %d %H:%M:%S %z %Y", "%Y-%m-%d %H:%M:%S %z", "%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z")
+URL_MAX_LENGTH = 2_048
+SHORT_URL = re.compile(r"https?://[a-z0-9.-]+/[A-Za-z0-9]+")
+ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|#39);")
+LEADING_MENTIONS = re.compile(r"(?:@\w+\s+)+")
+NOTE_KEY_LENGTH = 24
+NOTE_MAX_DISTANCE = timedelta(seconds=10)
+"""The time between a long tweet and its note. X writes them within a second."""
+
+
+def read_tweet(item: object) -> Json:
+    """Return the fields of a tweet that are read, or none if the item is no tweet."""
+    tweet = item.get("tweet", item) if isinstance(item, dict) else None
+    return {name: tweet[name] for name in TWEET_FIELDS if name in tweet} if isinstance(tweet, dict) else {}
+
+
+def id_of(tweet: Json) -> str:
+    """Return the id in digits, or ""."""
+    ids = (str(value) for name in ("id_str", "id") if isinstance(value := tweet.get(name), str | int))
+    return next(filter(TWEET_ID.fullmatch, ids), "")
+
+
+class Notes:
+    """The whole texts of long tweets. No id connects them: their time and their beginning do."""
+
+    def __init__(self, items: Iterable[object]) -> None:
+        self._notes: dict[str, list[tuple[datetime | None, str, Json]]] = {}
+        for item in items:
+            note = item.get("noteTweet", item) if isinstance(item, dict) else None
+            core = object_of(note, "core") if isinstance(note, dict) else {}
+            if note and (text := text_of(core, "text")):
+                key = _comparable(text)[:NOTE_KEY_LENGTH]
+                self._notes.setdefault(key, []).append((_parse_date(text_of(note, "createdAt")), text, core))
+
+    def find(self, tweet: Json, text: str) -> tuple[str, Json]:
+        """Return the whole text of a tweet and its core, or the text itself."""
+        begin, at = _comparable(text), _parse_date(text_of(tweet, "created_at"))
+        is_cut = "…" in text[-30:]
+        near: list[tuple[timedelta, str, Json]] = []
+        for noted_at, whole, core in self._notes.get(begin[:NOTE_KEY_LENGTH], ()):
+            distance = abs(at - noted_at) if at and noted_at else timedelta.max
+            if _comparable(whole).startswith(begin) and (is_cut or distance <= NOTE_MAX_DISTANCE):
+                near.append((distance, whole, core))
+        if not near:
+            return text, {}
+        _, whole, core = min(near, key=lambda each: each[0])
+        mentions = LEADING_MENTIONS.match(text)
+        return (f"{mentions[0]}{whole}" if mentions and not whole.startswith("@") else whole), core
+
+
+def parse_tweet(tweet: Json, notes: Notes) -> Json:
+    """Return the row of a tweet, with full URLs in its text. Raises LineRefused for reposts."""
+    text = check_length(text_of(tweet, "full_text", "text"))
+    if text.startswith("RT @"):
+        raise LineRefused("boost")
+    text, core = notes.find(tweet, text)
+    entities = object_of(tweet, "entities")
+    media = objects_of(object_of(tweet, "extended_entities"), "media") or objects_of(entities, "media")
+    urls = {text_of(each, "url"): text_of(each, "expanded_url", "url") for each in objects_of(entities, "urls")}
+    urls |= {text_of(each, "shortUrl"): text_of(each, "expandedUrl", "shortUrl") for each in objects_of(core, "urls")}
+    urls |= {text_of(each, "url"): "" for each in media}
+    id, at = id_of(tweet), _parse_date(text_of(tweet, "created_at"))
+    if not id or at is None:
+        raise LineRefused("fields" if tweet.get("created_at") is None or not id else "date")
+    answered = text_of(tweet, "in_reply_to_status_id_str") or str(tweet.get("in_reply_to_status_id") or "")
+    return {
+        "id": id,
+        "created_at": at.isoformat(),
+        "text": _expand(check_length(text), urls),
+        "in_reply_to": answered or None,
+        "sensitive": is_true(tweet.get("possibly_sensitive")),
+        "language": text_of(tweet, "lang"),
+        "media": [{"file": _file_of(id, each), "description": text_of(each, "ext_alt_text")} for each in media],
+    }
+
+
+def _file_of(id: str, media: Json) -> str:
+    url = text_of(media, "media_url", "media_url_https")
+    return f"{id}-{url.rpartition('/')[2].partition('?')[0]}" if url else ""
+
+
+def _expand(text: str, urls: dict[str, str]) -> str:
+    """Return the text of a tweet unescaped, with whole names and whole URLs, which X does not escape."""
+    parts, at = [], 0
+    for match in SHORT_URL.finditer(text):
+        url = urls.get(match[0], match[0])[:URL_MAX_LENGTH]
+        parts += [_unescape(text[at : match.start()]), url]
+        at = match.end()
+    return "".join((*parts, _unescape(text[at:])))
+
+
+def _unescape(text: str) -> str:
+    return add_host(ESCAPED.sub(lambda match: html.unescape(match[0]), text), f"@{HOST}")
+
+
+def _comparable(text: str) -> str:
+    """Return the begin of a text as a tweet and its note both have it."""
+    plain = SHORT_URL.sub(" ", ESCAPED.sub(lambda match: html.unescape(match[0]), text))
+    return " ".join(LEADING_MENTIONS.sub("", plain, count=1).replace("…", " ").split()).lower()
+
+
+def _parse_date(text: str) -> datetime | None:
+    for form in TWEET_DATES:
+        with suppress(ValueError):
+            at = datetime.strptime(text, form)
+            return at.astimezone(UTC)
+    return None
