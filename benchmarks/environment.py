@@ -18,7 +18,7 @@ HIGH_LIMITS = {
         "SOCKET",
         "ADDRESS",
     )
-} | {"POSTS_PER_DAY": "9999999"}
+} | {"POSTS_PER_DAY": "9999999", "BYTES_PER_DAY": "1000gb", "SITE_BYTES_PER_DAY": "1000gb"}
 """Limits counted at every request as in production, but never reached."""
 
 

@@ -32,8 +32,7 @@ from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from accounts.sessions.values import TokenGrant, hash_secret
 from socialsite.ids import AccountId, ClientId, TimeSource
-from socialsite.limits import ActionLimits, Caller, address_identifier
-from socialsite.recipes.rate_limit import Identifier
+from socialsite.limits import SITE, ActionLimits, Caller, address_identifier
 
 APP_NAME_MAX_LENGTH = 60
 URI_MAX_LENGTH = 500
@@ -41,7 +40,8 @@ REDIRECT_URIS_MAX = 10
 REDIRECT_URIS_MAX_LENGTH = 1_500
 """Of all URIs together. Everybody may register an app, which is stored for a day."""
 STATE_MAX_LENGTH = 4_096
-APPS_PER_DAY_AND_ADDRESS, APPS_PER_DAY = 500, 20_000
+APPS_PER_DAY_AND_ADDRESS, APPS_PER_DAY = 500, 10_000
+"""Registrations, and tokens of apps for themselves. Apps that no account uses take at most 60 MB of the site."""
 _HANDLED_NAMES = (
     "about acap acct admin android-app app-settings appstream apt bitcoin blob brave cap chrome "
     "chrome-extension cid content data dav dict dns edge facetime facetime-audio feed file filesystem finger "
@@ -95,11 +95,7 @@ class OAuthService:
             errors["scopes"] = _("One of the scopes is unknown.")
         if errors:
             raise FieldErrors(errors)
-        per_day = {
-            address_identifier(caller.address): APPS_PER_DAY_AND_ADDRESS,
-            Identifier.address("site"): APPS_PER_DAY,
-        }
-        await self.limits.enforce_daily_for(per_day, "apps")
+        await self._count_unused(caller)
         secret, now_ms = secrets.token_urlsafe(32), self.clock.now_ms()
         app = OAuthApp(
             APP_SCHEMA_VERSION, ClientId(secrets.token_hex(16)), name, website,
@@ -185,8 +181,14 @@ class OAuthService:
         scopes = parse_scopes(scope) or _default_scopes(app)
         if not includes_all(app.scopes, scopes):
             raise OAuthError("invalid_scope", "The app is not registered for these scopes.")
+        await self._count_unused(caller)
         grant = TokenGrant(app.id, app.name, scopes, app.website)
         return await self.access_tokens.issue(None, grant), grant
+
+    async def _count_unused(self, caller: Caller) -> None:
+        """Count an app, or a token of an app for itself, which no account has permitted. Raises RateLimited."""
+        per_day = {address_identifier(caller.address): APPS_PER_DAY_AND_ADDRESS, SITE: APPS_PER_DAY}
+        await self.limits.enforce_daily_for(per_day, "apps")
 
     async def revoke(self, client_id: str, client_secret: str | None, token: str) -> None:
         """End a token of the app. It is no error if there is no such token. Raises OAuthError for another app's."""

@@ -44,6 +44,7 @@ class DaphneFleet:
                 for rule in ["POST", "FOLLOW", "LIKE", "DELETE", "SIGNUP", "SOCKET", "ADDRESS"]
             },
             "POSTS_PER_DAY": "0",
+            "BYTES_PER_DAY": "0",
             **environment,
         }
 

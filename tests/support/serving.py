@@ -18,7 +18,7 @@ from tests.support.site import ROOT
 
 NO_LIMITS = {
     f"RATE_LIMIT_{rule}": "off" for rule in ["POST", "FOLLOW", "LIKE", "BLOCK", "DELETE", "SIGNUP", "LOGIN", "ADDRESS"]
-} | {"POSTS_PER_DAY": "0"}
+} | {"POSTS_PER_DAY": "0", "BYTES_PER_DAY": "0", "SITE_BYTES_PER_DAY": "0"}
 READY_TIMEOUT_S = 90.0
 
 

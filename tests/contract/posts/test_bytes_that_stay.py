@@ -7,8 +7,10 @@ from typing import Any, get_args
 
 import pytest
 
+from accounts import keys
 from accounts.oauth import service as oauth
 from accounts.oauth.values import AuthorizationRequest
+from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.errors import RateLimited
 from socialsite.ids import ClientId
@@ -213,3 +215,29 @@ async def test_an_address_and_the_site_register_a_limited_number_of_apps_a_day(
     for address in ("192.0.2.1", "192.0.2.3"):
         with pytest.raises(RateLimited):
             await register(address)
+
+
+async def test_tokens_of_apps_for_themselves_count_as_apps(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oauth, "APPS_PER_DAY_AND_ADDRESS", 2)
+    caller = Caller(None, "192.0.2.1")
+    app, secret = await services.oauth.register_app(
+        name="App", website="", redirect_uris=["a.b:/"], scopes="", caller=caller
+    )
+    await services.oauth.issue_app_token(app.id, secret, "", caller)
+    with pytest.raises(RateLimited):
+        await services.oauth.issue_app_token(app.id, secret, "", caller)
+
+
+async def test_unused_apps_of_the_largest_size_take_a_bounded_part_of_the_store(services: Services) -> None:
+    """They are deleted a day after their registration, so that at most those of two days (UTC) are stored."""
+    uris = [f"https://app{number}.example.com/".ljust(oauth.REDIRECT_URIS_MAX_LENGTH // 3, "u") for number in range(3)]
+    website = "https://app.example.com/".ljust(oauth.URI_MAX_LENGTH, "w")
+    app, _secret = await services.oauth.register_app(
+        name="漢" * oauth.APP_NAME_MAX_LENGTH, website=website, redirect_uris=uris, scopes="read write follow push",
+        caller=Caller(None, "192.0.2.1"),
+    )  # fmt: skip
+    key = keys.oauth_app(app.id)
+    size_bytes = await services.store.component("sessions").execute("MEMORY", "USAGE", key)
+    lifetime_ms = await services.store.component("sessions").execute("PTTL", key)
+    assert lifetime_ms <= DAY_MS
+    assert size_bytes * 2 * oauth.APPS_PER_DAY < 60_000_000
