@@ -5,6 +5,7 @@ The rules are those of docs/reference/security.md. A test compares every timelin
 
 import re
 from collections import defaultdict
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -93,19 +94,26 @@ class RightsModel:
             return "deleted"
         if quote.id in self.revoked:
             return "revoked"
-        is_own_page = timeline == "profile" and quoted.author_id == quote.author_id
-        if not self.is_visible(quoted, viewer, "profile" if is_own_page else "home"):
+        without_block = copy(self)
+        without_block.blocks = {pair for pair in self.blocks if pair != (viewer, quoted.author_id)}
+        if not without_block.is_visible(quoted, viewer, "profile"):
             return "unauthorized"
-        is_filtered = viewer not in (None, quoted.author_id) and self._filter_matches(viewer, quoted.text)
-        return "unauthorized" if is_filtered and not is_own_page else "accepted"
+        if viewer is None or viewer == quoted.author_id:
+            return "accepted"
+        if (viewer, quoted.author_id) in self.blocks:
+            return "blocked_account"
+        is_muted = self.mutes.get((viewer, quoted.author_id), 0) > self.clock.now_ms()
+        return "muted_account" if is_muted and not _is_own_page(quote, quoted, timeline) else "accepted"
 
-    def _filter_matches(self, viewer: AccountId | None, text: str) -> bool:
-        """Return whether any filter of the viewer matches, which hides a quoted post."""
-        if viewer is None:
-            return False
-        words, now_ms = re.findall(r"\w+", text.lower()), self.clock.now_ms()
-        active = [each for each in self.filters[viewer] if each.until_ms is None or each.until_ms > now_ms]
-        return any(each.phrase.lower() in words for each in active)
+    def shows_quoted(self, quote: Post, viewer: AccountId | None, timeline: Timeline) -> bool:
+        """Return whether a page shows the quoted post, which a filter of the viewer may hide."""
+        quoted = self.quotes[quote.id]
+        if viewer not in (None, quoted.author_id) and not _is_own_page(quote, quoted, timeline):
+            words, now_ms = re.findall(r"\w+", quoted.text.lower()), self.clock.now_ms()
+            active = [each for each in self.filters[viewer] if each.until_ms is None or each.until_ms > now_ms]
+            if any(each.phrase.lower() in words for each in active):
+                return False
+        return self.quote_state(quote, viewer, timeline) == "accepted"
 
     def own_choices(self, post: Post, viewer: AccountId | None) -> tuple[int, ...] | None:
         """Return the choices that the viewer sees as its own, or None if the post has no poll."""
@@ -127,3 +135,7 @@ class RightsModel:
         now_ms = self.clock.now_ms()
         active = [each for each in self.filters[viewer] if each.until_ms is None or each.until_ms > now_ms]
         return any(each.action == "hide" and each.phrase.lower() in words for each in active)
+
+
+def _is_own_page(quote: Post, quoted: Post, timeline: Timeline) -> bool:
+    return timeline == "profile" and quoted.author_id == quote.author_id

@@ -21,7 +21,10 @@ SENDS_PER_SLICE = 100
 """The number of sockets that get the post before other tasks may run: about 1 ms of work."""
 
 
-FrameKey = tuple[FrameEncoder, str, str, ViewerState | None, KeywordFilter | None, PollState | None, Quote | None]
+Filters = tuple[KeywordFilter, ...]
+FrameKey = tuple[
+    FrameEncoder, str, str, ViewerState | None, KeywordFilter | None, Filters, PollState | None, Quote | None
+]
 FrameCache = dict[FrameKey, TextFrame | None]
 """The frames of one post during one `send`, because most readers see the same post."""
 
@@ -32,7 +35,7 @@ def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
     shown_post = entry.shown
     return (
         socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter,
-        shown_post.poll, shown_post.quote,
+        entry.matching_filters, shown_post.poll, shown_post.quote,
     )  # fmt: skip
 
 

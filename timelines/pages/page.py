@@ -126,18 +126,24 @@ class PollState(msgspec.Struct, frozen=True, gc=False):
     may_vote: bool = False
 
 
-QuoteState = Literal["accepted", "revoked", "deleted", "unauthorized"]
+QuoteState = Literal["accepted", "revoked", "deleted", "unauthorized", "blocked_account", "muted_account"]
 
 
 class Quote(msgspec.Struct, frozen=True, gc=False):
-    """A quoted post as the viewer of the quote sees it. `post` is None unless the state is "accepted".
+    """A quoted post as the viewer of the quote sees it.
 
-    The author revoked the quote, the quoted post was deleted, or the viewer may not see it ("unauthorized"). The quoted
-    post itself has no `quote`, so that quotes do not nest.
+    `post` is None if its author revoked the quote, if it was deleted, or if the viewer may not see it ("unauthorized").
+    The quoted post itself has no `quote`, so that quotes do not nest.
     """
 
     state: QuoteState
     post: "HydratedPost | None" = None
+
+    @property
+    def shown(self) -> "HydratedPost | None":
+        """The quoted post, or None if pages show a sentence in its place."""
+        is_hidden = self.state != "accepted" or self.post is None or self.post.keyword_filter is not None
+        return None if is_hidden else self.post
 
 
 class HydratedPost(msgspec.Struct, frozen=True, gc=False):
@@ -158,6 +164,8 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     poll: PollState | None = None
     quote: Quote | None = None
     preview: LinkPreview | None = None
+    matching_filters: tuple[KeywordFilter, ...] = ()
+    """All filters of the viewer that match the post, also those of other places. Only API clients read them."""
 
     @property
     def id(self) -> PostId:

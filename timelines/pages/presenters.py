@@ -145,7 +145,7 @@ def card_json(preview: LinkPreview) -> Json:
 
 def quote_json(quote: Quote) -> Json:
     """Return a quote with the field names of Mastodon's Quote entity. The quoted post has no `quote` itself."""
-    return {"state": quote.state, "quoted_status": None if quote.post is None else post_json(quote.post)}
+    return {"state": quote.state, "quoted_status": None if quote.shown is None else post_json(quote.shown)}
 
 
 def _boost_json(entry: HydratedPost) -> Json:
@@ -329,9 +329,9 @@ def _card_html(preview: LinkPreview) -> str:
 
 def quote_html(quote: Quote, language: str) -> str:
     """Return the HTML of a quoted post, or a sentence if the viewer does not see the post."""
-    if quote.post is None:
+    if (shown := quote.shown) is None:
         return render_quote(quote, "", "", language)
-    return render_quote(quote, post_url(quote.post.id, quote.post.author), post_html(quote.post.post.text), language)
+    return render_quote(quote, post_url(shown.id, shown.author), post_html(shown.post.text), language)
 
 
 def entries_html(entries: Sequence[HydratedPost]) -> RenderedParts:

@@ -17,25 +17,30 @@ GAP_TEXTS: Final[dict[QuoteState, object]] = {
     "revoked": _("The author has removed their post from this quote."),
     "deleted": _("The quoted post was deleted."),
     "unauthorized": _("You cannot see the quoted post."),
+    "accepted": _("Hidden by your filter: %(phrase)s"),
+    "muted_account": _("You muted @%(handle)s."),
+    "blocked_account": _("You blocked @%(handle)s. You don't see each other's posts."),
 }
 
 
 def gap_text(quote: Quote) -> str:
     """Return the sentence in the place of a quoted post that is not shown."""
-    return str(GAP_TEXTS[quote.state])
+    post = quote.post
+    values = {} if post is None else {"handle": post.author.handle, "phrase": post.filter_phrase}
+    return str(GAP_TEXTS[quote.state]) % values
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
     """Return the HTML of a quoted post, whose page is `url`. The cache key contains everything that the HTML shows."""
     context: dict[str, object] = {"gap": ""}
-    if quote.post is None:
+    if (shown := quote.shown) is None:
         with override(language or None):
             context["gap"] = gap_text(quote)
     else:
-        post, extra = quote.post.post, quote.post.post.extra
+        post, extra = shown.post, shown.post.extra
         context |= {
-            "author": quote.post.author,
+            "author": shown.author,
             "url": url,
             "created_ms": post.created_ms,
             "text_html": SafeString(text_html.replace("<br>", "\n")),
@@ -47,7 +52,7 @@ def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
             "has_quote": extra.quote_of is not None,
             "more_pictures": max(0, len(extra.media) - 1),
             **pictures_context(
-                structs.replace(post, details=structs.replace(extra, media=extra.media[:1])), quote.post.author
+                structs.replace(post, details=structs.replace(extra, media=extra.media[:1])), shown.author
             ),
         }
     with override(language or None):

@@ -18,7 +18,7 @@ from timelines.errors import PostInvalid
 from timelines.posts.post import PostDetails, all_texts
 from timelines.text.linkify import find_urls
 from timelines.text.tokenizer import split_words
-from timelines.visibility.filter import KeywordFilter, find_filter
+from timelines.visibility.filter import KeywordFilter, find_filters
 
 
 @lru_cache(maxsize=4)
@@ -44,7 +44,7 @@ class BlockedContent:
             filters = compile_words(settings.blocked_words)
             first_words = filters.keys() & split_words(text)
             suspects = [each for word in (*first_words, "") for each in filters.get(word, ())]
-            if suspects and find_filter(suspects, text, 0) is not None:
+            if suspects and find_filters(suspects, text, 0):
                 return _("This text has a word that this site does not allow.")
         if settings.blocked_hosts and "." in text.translate(_DOTS):
             blocked = compile_hosts(settings.blocked_hosts)

@@ -49,6 +49,7 @@ class VisiblePost(msgspec.Struct, frozen=True, gc=False):
     author: Author
     original: tuple[Post, Author] | None = None
     keyword_filter: KeywordFilter | None = None
+    matching_filters: tuple[KeywordFilter, ...] = ()
 
 
 @dataclass(kw_only=True, frozen=True, slots=True)
@@ -199,10 +200,12 @@ def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
         original = rights.visible_original(post)
         if original is None or not rights.is_first_appearance(post):
             return None
-    keyword_filter = rights.matching_filter(post if original is None else original[0])
-    if keyword_filter is None:
+    matches = rights.matching_filters(post if original is None else original[0])
+    if not matches:
         return VisiblePost(post, author, original)
-    return None if keyword_filter.action == "hide" else VisiblePost(post, author, original, keyword_filter)
+    applied = rights.applied_filter(matches)
+    is_hidden = applied is not None and applied.action == "hide"
+    return None if is_hidden else VisiblePost(post, author, original, applied, matches)
 
 
 def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[VisiblePost]) -> list[HydratedPost]:
@@ -220,7 +223,9 @@ def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[V
 
 
 def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost) -> HydratedPost:
-    post, author, keyword_filter = visible.post, visible.author, visible.keyword_filter
+    post, author, keyword_filter, matches = (
+        visible.post, visible.author, visible.keyword_filter, visible.matching_filters
+    )  # fmt: skip
     if visible.original is None:
         viewer, replied_author = _viewer_state(rights, post), _replied_author(loaded, post)
         poll = rights.poll_state(post) if loaded.tallies else None
@@ -236,6 +241,7 @@ def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost
             poll,
             quote,
             loaded.previews.get(post.id),
+            matches,
         )
     original, original_author = visible.original
     counts, viewer = loaded.counts[original.id], _viewer_state(rights, original)
@@ -244,9 +250,9 @@ def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost
     quote = present_quote(loaded, rights, original) if loaded.consents else None
     preview = loaded.previews.get(original.id)
     shown = HydratedPost(
-        original, original_author, counts, viewer, None, keyword_filter, replied_author, poll, quote, preview
+        original, original_author, counts, viewer, None, keyword_filter, replied_author, poll, quote, preview, matches
     )
-    return HydratedPost(post, author, counts, viewer, shown, keyword_filter)
+    return HydratedPost(post, author, counts, viewer, shown, keyword_filter, matching_filters=matches)
 
 
 def present_quote(loaded: LoadedPosts, rights: ViewerRights, post: Post) -> Quote | None:
@@ -258,8 +264,11 @@ def present_quote(loaded: LoadedPosts, rights: ViewerRights, post: Post) -> Quot
         return Quote(state)
     quoted, author = visible
     poll = rights.poll_state(quoted) if loaded.tallies else None
-    viewer = _viewer_state(rights, quoted)
-    return Quote(state, HydratedPost(quoted, author, loaded.counts[quoted.id], viewer, poll=poll))
+    viewer, matches = _viewer_state(rights, quoted), rights.matching_filters(quoted)
+    applied = rights.quoted_filter(post, quoted, matches) if matches else None
+    counts = loaded.counts[quoted.id]
+    entry = HydratedPost(quoted, author, counts, viewer, None, applied, poll=poll, matching_filters=matches)
+    return Quote(state, entry)
 
 
 def _replied_author(loaded: LoadedPosts, post: Post) -> Author | None:

@@ -9,6 +9,8 @@ boost appears.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec import structs
+
 from accounts.domain import Author
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
@@ -16,7 +18,7 @@ from timelines.pages.page import PollState, QuoteState
 from timelines.posts.polls import Tally
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 from timelines.previews.preview import LinkPreview
-from timelines.visibility.filter import KeywordFilter, find_filter
+from timelines.visibility.filter import KeywordFilter, find_filters, strongest_filter
 from timelines.visibility.rights import (
     DELIBERATE_CONTEXTS,
     FILTER_PLACE_BY_CONTEXT,
@@ -171,42 +173,47 @@ class ViewerRights:
         language = post.extra.language
         return not self.languages or language is None or language in self.languages or post.author_id == self.viewer_id
 
-    def matching_filter(self, post: Post) -> KeywordFilter | None:
-        """Return the viewer's filter that matches the post, its text or its warning. Own posts match none."""
+    def matching_filters(self, post: Post) -> tuple[KeywordFilter, ...]:
+        """Return the viewer's filters that match the post, also those of other places. Own posts match none."""
         relations = self.relations
-        if relations is None or not relations.filters:
-            return None
-        place = FILTER_PLACE_BY_CONTEXT.get(self.context)
-        if place is None or post.author_id == self.viewer_id:
-            return None
-        return find_filter(relations.filters, post.searchable_text, self._now_ms, place, post.id)
+        if relations is None or not relations.filters or post.author_id == self.viewer_id:
+            return ()
+        return find_filters(relations.filters, post.searchable_text, self._now_ms, post.id)
+
+    def applied_filter(self, matches: tuple[KeywordFilter, ...]) -> KeywordFilter | None:
+        """Return the filter among `matches` that folds or hides the post on this timeline."""
+        return strongest_filter(matches, FILTER_PLACE_BY_CONTEXT.get(self.context))
 
     def visible_quote(self, post: Post) -> tuple[QuoteState, tuple[Post, Author] | None]:
         """Return the state of a quote, and the quoted post and its author if the viewer may see them.
 
-        Everywhere a quote shows what a thread shows: no muted account, and no post that a filter matches. A page that
-        the viewer opened on purpose shows what its author quotes from the author's own posts.
+        API clients also get a post of an account that the viewer blocked or muted, to show it on demand.
         """
         quoted = self._loaded.posts.get(post.extra.quote_of or PostId(0))
         consent = self._loaded.consents.get(post.id)
         if quoted is None or consent is False:
             return "deleted" if quoted is None else "revoked", None
         author = self._loaded.authors.get(quoted.author_id)
-        is_deliberate = self.context in DELIBERATE_CONTEXTS and quoted.author_id == post.author_id
-        context = self.context if is_deliberate else ViewContext.THREAD
-        follows = quoted.author_id in self.followed_ids
         if author is None or not consent or quoted.boost_of is not None:
             return "unauthorized", None
-        if not may_see(quoted, author, viewer=self.relations, follows=follows, context=context):
+        state: QuoteState = "accepted"
+        viewer, follows = self.relations, quoted.author_id in self.followed_ids
+        if viewer is not None:
+            if author.id in viewer.blocks:
+                state, viewer = "blocked_account", structs.replace(viewer, blocks=frozenset())
+            elif author.id in viewer.muted and not self._opens_on_purpose(post, quoted):
+                state = "muted_account"
+        if not may_see(quoted, author, viewer=viewer, follows=follows, context=ViewContext.POST):
             return "unauthorized", None
-        filters = () if self.relations is None or quoted.author_id == self.viewer_id else self.relations.filters
-        if (
-            filters
-            and not is_deliberate
-            and find_filter(filters, quoted.searchable_text, self._now_ms, "thread", quoted.id) is not None
-        ):
-            return "unauthorized", None
-        return "accepted", (quoted, author)
+        return state, (quoted, author)
+
+    def quoted_filter(self, post: Post, quoted: Post, matches: tuple[KeywordFilter, ...]) -> KeywordFilter | None:
+        """Return the filter among `matches` that hides a quoted post. A quote shows what a thread shows."""
+        return None if self._opens_on_purpose(post, quoted) else strongest_filter(matches, "thread")
+
+    def _opens_on_purpose(self, post: Post, quoted: Post) -> bool:
+        """Return whether the viewer opened a page that shows what its author quotes from the author's own posts."""
+        return self.context in DELIBERATE_CONTEXTS and quoted.author_id == post.author_id
 
     def poll_state(self, post: Post) -> PollState | None:
         """Return the poll of the post as the viewer sees it, or None if the post has no poll.

@@ -60,29 +60,27 @@ encode_filter = msgspec.msgpack.Encoder().encode
 decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 
 
-def find_filter(
-    filters: Iterable[KeywordFilter], text: str, now_ms: int, place: FilterPlace = "home", post_id: int = 0
-) -> KeywordFilter | None:
-    """Return a filter of the place that matches the text or the post. Filters that hide the post have priority.
+def find_filters(
+    filters: Iterable[KeywordFilter], text: str, now_ms: int, post_id: int = 0
+) -> tuple[KeywordFilter, ...]:
+    """Return the filters that match the text or the post, at any place. Each filter takes linear time."""
+    return tuple([each for each in filters if not each.is_expired(now_ms) and _matches(each, text, post_id)])
 
-    Each filter takes linear time.
-    """
-    match: KeywordFilter | None = None
-    for each in filters:
-        if each.is_expired(now_ms) or not each.applies_to(place) or (match is not None and each.action == "warn"):
-            continue
-        if each.post_id:
-            is_match = each.post_id == post_id
-        else:
-            # Most texts do not contain the phrase. This is found out first, since marking the words takes longer.
-            is_match = _compile_phrase(each.phrase, False).search(_spell(text, False)) is not None
-            if is_match and each.whole_word:
-                is_match = _compile_phrase(each.phrase, True).search(_spell(text, True)) is not None
-        if is_match:
-            match = each
-            if each.action == "hide":
-                break
-    return match
+
+def _matches(keyword_filter: KeywordFilter, text: str, post_id: int) -> bool:
+    if keyword_filter.post_id:
+        return keyword_filter.post_id == post_id
+    phrase = keyword_filter.phrase
+    # Most texts do not contain the phrase. This is found out first, since marking the words takes longer.
+    if _compile_phrase(phrase, False).search(_spell(text, False)) is None:
+        return False
+    return not keyword_filter.whole_word or _compile_phrase(phrase, True).search(_spell(text, True)) is not None
+
+
+def strongest_filter(matches: Iterable[KeywordFilter], place: FilterPlace | None) -> KeywordFilter | None:
+    """Return the filter that applies at the place. Filters that hide the post have priority."""
+    applied = [each for each in matches if place is not None and each.applies_to(place)]
+    return next((each for each in applied if each.action == "hide"), applied[0] if applied else None)
 
 
 @lru_cache(maxsize=4_096)

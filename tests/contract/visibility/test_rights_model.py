@@ -72,8 +72,10 @@ def compare_quotes(site: RightsSite, entries: Sequence[HydratedPost], viewer: Ac
             continue
         state = site.quote_state(entry.post, viewer, kind)
         assert entry.quote.state == state, f"{entry.post} for {viewer} at {kind}"
-        quoted = None if entry.quote.post is None else entry.quote.post.post
-        assert quoted == (site.quotes[entry.post.id] if state == "accepted" else None)
+        quoted = site.quotes[entry.post.id]
+        is_hidden = state in ("unauthorized", "deleted", "revoked")
+        assert (entry.quote.post and entry.quote.post.post) == (None if is_hidden else quoted)
+        assert (entry.quote.shown is not None) == site.shows_quoted(entry.post, viewer, kind)
 
 
 async def compare_pins(site: RightsSite, viewer: AccountId | None, of: AccountId) -> None:

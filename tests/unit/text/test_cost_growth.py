@@ -20,7 +20,7 @@ from timelines.text.linkify import find_hashtags, linkify
 from timelines.text.post_text import check_post_text
 from timelines.text.token_scanner import normalize_tag
 from timelines.text.tokenizer import analyze, index_terms, normalize_spelling
-from timelines.visibility.filter import KeywordFilter, find_filter
+from timelines.visibility.filter import KeywordFilter, find_filters
 
 LENGTH = 8_000
 """Code points of the smaller input. The larger one has four times as many."""
@@ -67,7 +67,7 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "versions, every third word": lambda text: compare_words(_replace_words(text, 3), text),
     "versions, reversed": lambda text: compare_words(text, text[::-1]),
     "versions, halves": lambda text: compare_words(text, text[len(text) // 2 :] + text[: len(text) // 2]),
-    "filter": lambda text: find_filter([KeywordFilter(1, "a " * 49 + "b"), KeywordFilter(2, "b", "warn")], text, 0),
+    "filter": lambda text: find_filters([KeywordFilter(1, "a " * 49 + "b"), KeywordFilter(2, "b", "warn")], text, 0),
 }
 TEXTS: dict[str, Callable[[int], str]] = {
     "unsorted marks": lambda n: "a" + "\u0315" * (n // 2) + "\u0300" * (n // 2),

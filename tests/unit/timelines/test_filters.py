@@ -11,13 +11,13 @@ from timelines.errors import FilterInvalid
 from timelines.filters.service import normalize_phrase
 from timelines.text.token_scanner import normalize_tag
 from timelines.text.tokenizer import normalize_spelling, tokenize
-from timelines.visibility.filter import KeywordFilter, _spell, find_filter
+from timelines.visibility.filter import KeywordFilter, _spell, find_filters, strongest_filter
 
 NOW = 1_000
 
 
 def found(phrase: str, text: str, **options: object) -> bool:
-    return find_filter([KeywordFilter(1, phrase, **options)], text, NOW) is not None  # type: ignore[arg-type]
+    return bool(find_filters([KeywordFilter(1, phrase, **options)], text, NOW))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_an_expired_filter_matches_nothing() -> None:
 
 def test_a_hiding_filter_takes_precedence_over_a_warning_filter() -> None:
     warns, hides = KeywordFilter(1, "tea", "warn"), KeywordFilter(2, "cup", "hide")
-    assert find_filter([warns, hides], "a cup of tea", NOW) is hides
-    assert find_filter([hides, warns], "a cup of tea", NOW) is hides
-    assert find_filter([warns, hides], "tea", NOW) is warns
-    assert find_filter([], "tea", NOW) is None
+    assert find_filters([warns, hides], "a cup of tea", NOW) == (warns, hides)
+    assert strongest_filter([warns, hides], "home") is strongest_filter([hides, warns], "home") is hides
+    assert strongest_filter(find_filters([warns, hides], "tea", NOW), "home") is warns
+    assert strongest_filter([warns, hides], None) is strongest_filter([], "home") is None
 
 
 def test_the_words_of_a_text_are_marked_only_if_it_contains_the_phrase() -> None:
@@ -152,7 +152,7 @@ def test_fifty_filters_on_a_hundred_hostile_posts_take_little_time(phrase: str, 
 
     def seconds() -> float:
         began = time.process_time()
-        assert [find_filter(filters, each, NOW) for each in texts] == [None] * 100
+        assert [find_filters(filters, each, NOW) for each in texts] == [()] * 100
         return time.process_time() - began
 
     assert seconds() < 1.0

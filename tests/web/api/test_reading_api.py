@@ -8,7 +8,7 @@ from tests.support.world import Person
 from tests.web.api.conftest import OpenApi
 from timelines.api.entities.notification import GROUP_MS
 from timelines.notifications.notification import Notification
-from timelines.posts.post import FOLLOWERS
+from timelines.posts.post import FOLLOWERS, PostDetails
 
 
 async def test_notifications_are_single_grouped_and_dismissed(site, world, open_api: OpenApi) -> None:
@@ -212,7 +212,60 @@ async def test_a_filter_has_keywords_contexts_and_an_end(site, world, open_api: 
     (result,) = status["filtered"]
     assert (result["filter"]["id"], result["keyword_matches"]) == (stored["id"], ["egg"])
     (status,) = (await api.get("/api/v1/timelines/public")).json()
-    assert (status["id"], status["filtered"]) == (str(post.id), [])
+    assert (status["id"], status["filtered"]) == (str(post.id), [result]), "the client compares the contexts"
+
+
+@pytest.mark.parametrize("action", ["warn", "hide"])
+@pytest.mark.parametrize("context", ["home", "thread", "notifications", "account"])
+async def test_a_post_has_the_same_filters_at_every_address(site, world, open_api: OpenApi, context, action) -> None:
+    """A client puts the answer of an action in the place of the post, which must not uncover it."""
+    _alice, bob, carol = await world.people("alice", "bob", "carol")
+    api = await open_api("alice")
+    for title, words in (("Animals", ["tiger", "soup", "lion"]), ("Food", ["soup"])):
+        keywords = [{"keyword": word} for word in words]
+        fields = {"title": title, "context": [context], "filter_action": action, "keywords_attributes": keywords}
+        await api.post("/api/v2/filters", **fields)
+    post = await bob.publishes("tiger soup")
+    quote = await carol.publishes("look", details=PostDetails(quote_of=post.id))
+    await world.deliver_all()
+    url = f"/api/v1/statuses/{post.id}"
+    actions = ("favourite", "bookmark", "mute", "reblog", "unmute", "unreblog")
+    statuses = [(await api.post(f"{url}/{name}")).json() for name in actions]
+    statuses += [statuses[3]["reblog"], (await api.get(url)).json()]
+    lists = f"/api/v1/statuses?id[]={post.id}", "/api/v1/bookmarks", "/api/v1/favourites", "/api/v1/timelines/public"
+    for path in lists:
+        statuses += [each for each in (await api.get(path)).json() if each["id"] == str(post.id)]
+    seen = (await api.get(f"/api/v1/statuses/{quote.id}")).json()["quote"]
+    assert seen["state"] == "accepted"
+    statuses.append(seen["quoted_status"])
+    assert len(statuses) == 13
+    for status in statuses:
+        found = {each["filter"]["title"]: each["keyword_matches"] for each in status["filtered"]}
+        assert found == {"Animals": ["tiger", "soup"], "Food": ["soup"]}, status
+        assert {each["filter"]["filter_action"] for each in status["filtered"]} == {action}
+
+
+async def test_a_quote_says_why_the_reader_does_not_want_to_see_it(world, open_api: OpenApi) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    post = await bob.publishes("hello")
+    quote = await carol.publishes("look", details=PostDetails(quote_of=post.id))
+    secret = await bob.publishes("secret", audience=FOLLOWERS)
+    quotes_secret = await bob.publishes("look", details=PostDetails(quote_of=secret.id))
+    api = await open_api("alice")
+
+    async def seen(of=quote) -> tuple[str, str | None]:
+        data = (await api.get(f"/api/v1/statuses/{of.id}")).json()["quote"]
+        return data["state"], data["quoted_status"] and data["quoted_status"]["id"]
+
+    assert await seen() == ("accepted", str(post.id))
+    assert await seen(quotes_secret) == ("unauthorized", None)
+    await alice.mutes(bob)
+    assert await seen() == ("muted_account", str(post.id))
+    assert await seen(quotes_secret) == ("unauthorized", None)
+    await alice.blocks(bob)
+    assert await seen() == ("blocked_account", str(post.id))
+    await bob.blocks(alice)
+    assert await seen() == ("unauthorized", None)
 
 
 async def test_a_filter_is_edited_by_its_owner_only(site, world, open_api: OpenApi) -> None:

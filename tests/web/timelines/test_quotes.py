@@ -82,14 +82,22 @@ async def test_a_quote_that_the_viewer_may_not_see_leaks_nowhere(
     post = await alice.publish(SECRET)
     quote = await quoted_by(bob, post)
     await world.deliver_all()
-    assert (await carol.post_json("/@alice/mute/")).status_code == 200
     assert (await carol.post_json("/@bob/follow/")).status_code == 200
-    for path in [*pages_of(quote)[:-2], "/"]:
-        page, data = (await carol.get(path)).text, (await carol.get_json(path)).text
-        assert GAPS["unauthorized"] in page, path
-        assert '"state":"unauthorized","quoted_status":null' in data, path
-        assert SECRET not in page + data, path
-    assert (await carol.post_json("/@alice/unmute/")).status_code == 200
+    filters = "/accounts/filters/"
+    for way, data, undo, state, gap in (
+        ("/@alice/mute/", {}, "/@alice/unmute/", "muted_account", "You muted @alice."),
+        ("/@alice/block/", {}, "/@alice/unblock/", "blocked_account", "You blocked @alice. You don"),
+        (filters, {"phrase": SECRET, "action": "hide"}, "{id}delete/", "accepted", f"Hidden by your filter: {SECRET}"),
+    ):
+        done = await carol.post_json(way, **data)
+        assert done.status_code in (200, 201)
+        for path in [*pages_of(quote)[:-2], "/"]:
+            page, data = (await carol.get(path)).text, (await carol.get_json(path)).text
+            assert gap in page, path
+            assert f'"state":"{state}","quoted_status":null' in data, path
+            assert SECRET not in (page + data).replace(gap, ""), path
+        undo = undo.format(id=f"{filters}{done.json().get('id')}/")
+        assert (await carol.post_json(undo)).status_code in (200, 204)
     assert SECRET in (await carol.get("/")).text
 
 

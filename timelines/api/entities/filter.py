@@ -47,14 +47,16 @@ def v1_filter_entity(keyword_filter: KeywordFilter) -> Json:
     }
 
 
-def filter_results(keyword_filter: KeywordFilter | None) -> list[Json]:
-    """Return the value of the field `filtered` of a post."""
-    if keyword_filter is None:
-        return []
-    post_id = keyword_filter.post_id
-    result = {
-        "filter": filter_summary(keyword_filter),
-        "keyword_matches": None if post_id else [keyword_filter.phrase],
-        "status_matches": [str(post_id)] if post_id else None,
-    }
-    return [result]
+def filter_results(matches: Sequence[KeywordFilter]) -> list[Json]:
+    """Return the value of the field `filtered` of a post. Clients compare the contexts of each filter themselves."""
+    groups: dict[int, list[KeywordFilter]] = {}
+    for each in matches:
+        groups.setdefault(each.group_id, []).append(each)
+    return [
+        {
+            "filter": filter_summary(members[0]),
+            "keyword_matches": [each.phrase for each in members if not each.post_id] or None,
+            "status_matches": [str(each.post_id) for each in members if each.post_id] or None,
+        }
+        for members in groups.values()
+    ]

@@ -73,7 +73,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
                 **({"pinned": viewer.pinned} if viewer.own and not is_boost else {}),
             }
         ),
-        "filtered": filter_results(entry.keyword_filter),
+        "filtered": filter_results(entry.matching_filters),
     }
 
 
