@@ -20,6 +20,10 @@ export function graphemes(text) {
   return segmenter ? [...segmenter.segment(kept)].length : [...kept].length;
 }
 
+const LINK = /https?:\/\/[^\s<>"]*[^\s<>"?!.,:;'()*]/gi;
+/** A link counts as at most 23 characters, as on the server. */
+export const postLength = (text) => graphemes(text.replace(LINK, (link) => link.slice(0, 23)));
+
 const freshKey = () => crypto.getRandomValues(new BigUint64Array(2)).join("");
 
 /** An edited text is stored already. */
@@ -87,7 +91,7 @@ class Composer {
   }
 
   get left() {
-    return this.max - graphemes(this.text.value) - (this.warning.disabled ? 0 : graphemes(this.warning.value));
+    return this.max - postLength(this.text.value) - (this.warning.disabled ? 0 : graphemes(this.warning.value));
   }
 
   #fold(isFolded) {

@@ -7,12 +7,13 @@ from tests.browser.conftest import OpenReader
 from tests.support.corpora import read_posts
 from tests.support.payloads import all_payloads, select_publishable
 from tests.unit.text.test_text_conformance import grapheme_cases
-from timelines.text.post_text import grapheme_count
+from timelines.text.post_text import grapheme_count, post_length
 
 COUNTED = """async (texts) => {
   const { graphemes } = await import('/static/js/composer.js');
   return texts.map(graphemes);
 }"""
+COUNTED_POSTS = COUNTED.replace("graphemes", "postLength")
 MARK_OF_ORDER = {"\ufeff"}
 """White space only for a browser's trim(): at either end of a text the browser counts one less."""
 
@@ -29,6 +30,20 @@ def test_the_browser_counts_every_text_as_the_server_does(reader: OpenReader) ->
     counts = opened.page.evaluate(COUNTED, trimmed_texts)
     wrong = {text: number for text, number in zip(trimmed_texts, counts, strict=True) if number != ours(text)}
     assert wrong.keys() <= {"\u2701\u200d\u2701"}
+
+
+def test_the_composer_counts_links_as_the_server_does(reader: OpenReader) -> None:
+    path = "/wiki/" + "long_" * 20
+    texts = [
+        f"see https://example.org{path}.",
+        f"(https://example.org{path}), HTTP://EXAMPLE.ORG{path}?a=b#c!",
+        f"https://fa.example.org{path}نیم\u200cفاصله و متن",
+        "http://a.co and http://a.co/",
+        "no link: https:// or http",
+    ]
+    opened = reader()
+    opened.go_to("/public/")
+    assert opened.page.evaluate(COUNTED_POSTS, texts) == [post_length(text) for text in texts]
 
 
 def ours(text: str) -> int:

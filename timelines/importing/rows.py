@@ -19,7 +19,7 @@ from timelines.importing.lines import LineRefused
 from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, Poll, PostDetails
 from timelines.publishing.edits import VERSIONS_CAP
 from timelines.publishing.polls import OPTION_MAX_LENGTH
-from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text
+from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text, check_text
 
 HANDLE_LENGTH_CAP = 20
 SOURCE_ID_CAP = 200
@@ -183,7 +183,7 @@ class RowRules:
 
     def _parse_poll(self, poll: _PollRow) -> Poll:
         try:
-            options = tuple(check_post_text(option, OPTION_MAX_LENGTH) for option in poll.options)
+            options = tuple(check_text(option, OPTION_MAX_LENGTH) for option in poll.options)
         except TextRefused:
             raise LineRefused("poll") from None
         return Poll(options, poll.multiple, parse_date(poll.ends_at) + self.shift_ms)

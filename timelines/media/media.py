@@ -13,7 +13,7 @@ from socialsite.errors import LazyText
 from socialsite.ids import AccountId, PostId
 from timelines.errors import MediaInvalid
 from timelines.posts.post import MediaAttachment
-from timelines.text.post_text import TextRefused, check_post_text
+from timelines.text.post_text import TextRefused, check_text
 
 MediaKind = Literal["picture", "avatar", "header", "preview", "logo"]
 MediaState = Literal["processing", "ready", "refused", "deleting"]
@@ -167,6 +167,6 @@ def validate_alt(alt: str) -> str:
     if not alt.strip():
         return ""
     try:
-        return check_post_text(alt, ALT_MAX_LENGTH)
+        return check_text(alt, ALT_MAX_LENGTH)
     except TextRefused as refused:
         raise MediaInvalid({"description": _("A description has at most 1,500 characters.")}) from refused

@@ -11,7 +11,7 @@ from socialsite.clock import DAY_MS
 from socialsite.web.requests import FormFields
 from timelines.errors import PostInvalid
 from timelines.posts.post import Poll
-from timelines.text.post_text import TextRefused, check_post_text
+from timelines.text.post_text import TextRefused, check_text
 
 OPTION_MAX_LENGTH = 50  # graphemes, as in Mastodon
 MIN_DURATION_S, MAX_DURATION_S = 300, 30 * DAY_MS // 1000
@@ -65,7 +65,7 @@ def check_options(options: Sequence[str], max_options: int) -> tuple[str, ...]:
         }
         raise PostInvalid({"poll[options]": message})
     try:
-        texts = tuple(" ".join(check_post_text(option, OPTION_MAX_LENGTH).split()) for option in options)
+        texts = tuple(" ".join(check_text(option, OPTION_MAX_LENGTH).split()) for option in options)
     except TextRefused as refused:
         message = ngettext(
             "An option has at most %(most)s character.", "An option has at most %(most)s characters.", OPTION_MAX_LENGTH

@@ -6,6 +6,8 @@ text needs them, and pages isolate texts (`<bdi>`, `unicode-bidi`). Embeddings, 
 flags are removed.
 """
 
+from collections.abc import Callable
+
 import regex
 
 from socialsite.characters import (
@@ -16,9 +18,12 @@ from socialsite.characters import (
     remove_hidden,
     split_clusters,
 )
+from timelines.text.token_scanner import Piece, scan
 
 TEXT_BYTES_CAP = 16_384
 """The maximum size of a text in UTF-8 bytes before normalization."""
+LINK_LENGTH = 23
+"""A longer link in a post counts as so many characters, as clients of Mastodon count."""
 
 _CONTROL = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NONCHARACTER = regex.compile(r"\p{Noncharacter_Code_Point}")
@@ -54,13 +59,28 @@ def grapheme_count(text: str) -> int:
     return len(split_clusters(text))
 
 
-def check_post_text(raw: str, max_graphemes: int) -> str:
-    """Return the normalized text of a post. Raises TextRefused, for example above `max_graphemes`."""
+def post_length(text: str) -> int:
+    """Return the length of a post in graphemes. A link counts at most LINK_LENGTH, and `@name@host` as `@name`."""
+    return grapheme_count("".join(map(_counted_part, scan(text))))
+
+
+def _counted_part(piece: Piece) -> str:
+    if piece.kind == "text" or piece.kind == "hashtag":
+        return piece.raw
+    return piece.raw[: LINK_LENGTH if piece.kind == "url" else 1 + len(piece.target)]
+
+
+def check_text(raw: str, max_graphemes: int, length: Callable[[str], int] = grapheme_count) -> str:
+    """Return the normalized text. Raises TextRefused, for example above `max_graphemes`."""
     text = normalize_text(raw)
-    count = grapheme_count(text)
-    if count > max_graphemes:
+    if len(text) > max_graphemes and (count := length(text)) > max_graphemes:
         raise TextRefused("too_long", f"The text has {count} characters, {max_graphemes} are allowed.")
     return text
+
+
+def check_post_text(raw: str, max_graphemes: int) -> str:
+    """Return the normalized text of a post, in which links count as LINK_LENGTH. Raises TextRefused."""
+    return check_text(raw, max_graphemes, post_length)
 
 
 def _check_encoding(raw: str) -> None:

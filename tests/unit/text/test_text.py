@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialsite import site_host
 from socialsite.characters import CLUSTER_LENGTH_CAP, MARKS_PER_CLUSTER_CAP
 from timelines.text.post_text import (
     TEXT_BYTES_CAP,
     TextRefused,
     check_post_text,
+    check_text,
     grapheme_count,
     normalize_text,
+    post_length,
 )
 
 
@@ -80,6 +83,30 @@ def test_the_length_is_counted_in_graphemes() -> None:
     assert check_post_text(family * 500, 500)
     assert refusal(family * 501) == "too_long"
     assert refusal("x" * 501) == "too_long"
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("see https://example.org/" + "b" * 80 + ".", 4 + 23 + 1),
+        ("http://a.co x", 13),
+        ("example.org/" + "b" * 80, 23),
+        ("「https://例え.example.org/" + "あ" * 40 + "」", 1 + 23 + 1),
+        ("https://notatld.invalidtld/" + "b" * 80, 107),
+        ("https://example.org/" + "b" * 4_100, 4_120),
+    ],
+)
+def test_a_link_in_a_post_counts_as_at_most_23_characters(text: str, length: int) -> None:
+    assert post_length(text) == length
+    assert check_post_text(text, length) == text
+    assert refusal(text, length - 1) == "too_long"
+    with pytest.raises(TextRefused):
+        check_text(text, grapheme_count(text) - 1)
+
+
+def test_a_mention_with_the_own_host_counts_as_the_handle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_host, "_hosts", ("social.example",))
+    assert post_length("ask @Alice@social.example!") == len("ask @Alice!")
 
 
 @given(st.text())

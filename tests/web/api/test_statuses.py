@@ -198,6 +198,17 @@ async def test_a_scheduled_post_names_the_post_that_it_quotes(open_api: OpenApi)
     assert scheduled.json()["params"].items() >= fields.items()
 
 
+async def test_a_text_fits_if_it_does_as_apps_count_links(open_api: OpenApi) -> None:
+    """Apps count a link as `characters_reserved_per_url`, whatever its length."""
+    alice = await open_api("alice")
+    fits = "a" * 476 + " https://example.org/" + "b" * 300
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    post = (await alice.post(STATUSES, status=fits)).json()
+    assert (await alice.http.put(f"{STATUSES}/{post['id']}", json={"status": fits + "c"})).status_code == 200
+    assert (await alice.post(STATUSES, status=fits, scheduled_at=later)).status_code == 200
+    assert (await alice.post(STATUSES, status="a" + fits)).status_code == 422
+
+
 async def test_a_scheduled_post_can_be_moved_and_deleted(open_api: OpenApi, site: Services) -> None:
     alice, bob = await open_api("alice"), await open_api("bob")
     at = datetime.fromtimestamp(site.clock.now_ms() / 1000, UTC) + timedelta(hours=1)

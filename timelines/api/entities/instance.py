@@ -17,13 +17,12 @@ from timelines.pins.repository import PINS_CAP
 from timelines.profiles.featured import FEATURED_HASHTAGS_CAP
 from timelines.publishing.polls import MAX_DURATION_S, MIN_DURATION_S, OPTION_MAX_LENGTH
 from timelines.text.paragraphs import paragraphs_html
+from timelines.text.post_text import LINK_LENGTH
 
 MASTODON_VERSION, API_VERSION = "4.5.0", 7
 """The version of Mastodon whose API the site offers. Clients choose their features by it."""
 OPEN_MODES = frozenset({"open", "approval"})
 """Modes of `joining` in which anybody may ask for an account."""
-LINK_LENGTH = 23
-"""Clients count each link with so many characters. A shorter link never makes a post too long here."""
 
 
 class SiteInfo(NamedTuple):
