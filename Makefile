@@ -2,8 +2,8 @@
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
-# The newest Python that runs (version managers leave names that do not), one with its venv module if there is.
-PYTHON = $(shell for need in 'import ensurepip, venv' ''; do for v in 3.14 3.13 3.12 3.11 3; do \
+# The newest tried Python that runs (version managers leave names that do not), one with its venv module if there is.
+PYTHON = $(shell for need in 'import ensurepip, venv' ''; do for v in 3.13 3.12 3.11 3; do \
 	python$$v -c "$$need" 2>/dev/null && command -v python$$v && exit; done; done)
 ARGS ?=
 # The checks need a key to read the settings with, and no more.
@@ -16,7 +16,7 @@ nightly: PER_PROCESSOR := 3
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal -n $${TEST_PROCESSES:-$$(($(PER_PROCESSOR) * $$(getconf _NPROCESSORS_ONLN)))}
 
 .DEFAULT_GOAL := help
-.PHONY: help run test nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench screenshots lighthouse validity pins messages release format clean distclean
+.PHONY: help run test programs bundled nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench screenshots lighthouse validity pins messages release format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -24,14 +24,19 @@ help: ## Show this list
 run: $(VENV)/.run ## Run the whole site on http://127.0.0.1:8000 (ARGS="--port 8001")
 	@$(BIN)/python manage.py quickstart $(ARGS)
 
-test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit -k home")
-	@$(PYTEST) -m "not nightly and not release" $(ARGS) || { failed=$$?; [ -n "$(REPEAT)" ] && [ $$failed = 1 ] || exit $$failed; \
+test: $(VENV)/.dev programs ## Install what the tests need, and run them, but for the nightly ones (ARGS="tests/unit -k home", INSTALL=no)
+	@$(PYTEST) -m "not nightly and not release" $(ARGS) || { failed=$$?; [ -n "$$CI" ] && [ $$failed = 1 ] || exit $$failed; \
 		echo "These tests failed beside others. Each is run again, alone:"; \
 		$(PYTEST) -n 0 --last-failed --last-failed-no-failures none -v -m "not nightly and not release"; }
 
-nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, the watch over the event loop, and API clients
+# The programs of the tests, from Debian's packages, as root or with sudo that asks for no password.
+programs: $(VENV)/.dev
+	@$(BIN)/python -m tests.support.programs $(INSTALL)
+
+nightly: $(VENV)/.dev programs ## Run every test, the contract tests on every topology, the watch over the event loop, and API clients
 	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 SOCKET_ROUNDS=12 ATTACK_INPUTS=1500 $(PYTEST) -o faulthandler_timeout=900
 	@NIGHTLY=1 $(MAKE) --no-print-directory topologies
+	@$(MAKE) --no-print-directory bundled
 	@$(MAKE) --no-print-directory quality
 	@$(MAKE) --no-print-directory foreign
 
@@ -67,6 +72,9 @@ SERVED := reading/bookmarks reading/boosts_model fanout/deadletters posts/deleti
 	lists/service live/live maintenance/memory admin/meter notifications/pending_notifications posts/publishing \
 	graph/fan_out_on_read reading/markers visibility/rights_model search/search search/search_rebuilt \
 	fanout/syndication reactions/withdrawn_boosts
+
+bundled: $(VENV)/.dev ## Run the contract and fault tests on the server that the Python packages bring
+	@TEST_SERVER=bundled $(PYTEST) tests/contract tests/faults -m "not nightly" $(ARGS)
 
 faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")
 	@$(PYTEST) tests/faults $(ARGS)

@@ -16,6 +16,7 @@
     socialsite.W005  MAIL_URL is not set, or MAIL_FROM has another domain than the site  (offline, tag mail, --deploy)
     socialsite.W006  a replica of the URL does not answer
     socialsite.W007  translations are not compiled  (offline, tag translation, --deploy)
+    socialsite.W008  a server has a version that was not tried
 
 `manage.py check` does not connect to servers; `manage.py check --tag redis` does.
 """
@@ -34,7 +35,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from socialsite import settings_parsers
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
-from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
+from socialsite.store.replies import MIN_VERSION, NO_EVICTION, TRIED_VERSIONS, parse_info
 from socialsite.store.site_marks import find_mark_faults
 from socialsite.translations import find_stale_languages
 from timelines import keys
@@ -171,6 +172,10 @@ def check_server_info(name: str, info: dict[str, str]) -> list[CheckMessage]:
     version = info.get("redis_version", "0.0")
     if tuple(map(int, version.split(".")[:2])) < MIN_VERSION:
         messages.append(Error(f"{name} runs version {version}; 7.0 or newer is needed.", id="socialsite.E003"))
+    elif untried := _untried_version(info):
+        tried = ", ".join(f"{kind} {number}" for kind, numbers in TRIED_VERSIONS.items() for number in numbers)
+        hint = f"Tried were {tried}."
+        messages.append(Warning(f"{name} runs {untried}, which was not tried.", hint=hint, id="socialsite.W008"))
     policy = info.get("maxmemory_policy")
     if policy != NO_EVICTION:
         messages.append(
@@ -189,6 +194,14 @@ def check_server_info(name: str, info: dict[str, str]) -> list[CheckMessage]:
             )
         )
     return messages
+
+
+def _untried_version(info: dict[str, str]) -> str | None:
+    """Return kind and version of a server that is not in TRIED_VERSIONS. Valkey says a version of Redis, too."""
+    kind = info.get("server_name", "redis")
+    version = info.get(f"{kind}_version", "0.0")
+    is_tried = ".".join(version.split(".")[:2]) in TRIED_VERSIONS.get(kind, ())
+    return None if is_tried else f"{kind} {version}"
 
 
 async def _check_store(urls: StoreUrls) -> list[CheckMessage]:

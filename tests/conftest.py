@@ -20,12 +20,15 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls
 from socialsite.translations import compile_translations
+from tests.support.programs import server_version, use_server
 from tests.support.reacting import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
 from tests.support.world import World
 
-pytest_plugins = ["tests.plugins.no_skips", "tests.plugins.slow_first"]
+pytest_plugins = ["tests.plugins.skips", "tests.plugins.slow_first"]
+
+SERVER = pytest.StashKey[str]()
 
 # An example takes up to 0.2 s on a busy machine.
 settings.register_profile("unhurried", parent=settings(), deadline=None)
@@ -33,7 +36,15 @@ settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:  # has the PATH of the main process
+        return
     compile_translations()
+    config.stash[SERVER] = use_server()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    server = config.stash[SERVER]
+    return f"server: {server_version(server)} ({server})"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

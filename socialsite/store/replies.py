@@ -10,6 +10,8 @@ from socialsite.store.errors import StoreError, StoreUnavailable
 T = TypeVar("T")
 MIN_VERSION = (7, 0)
 """The oldest version of Redis with all commands that the site uses."""
+TRIED_VERSIONS = {"redis": ("7.0", "8.0"), "valkey": ("8.1", "9.1")}
+"""The servers with which the contract and fault tests passed (docs/reference/topologies.md)."""
 NO_EVICTION = "noeviction"
 """The only maxmemory-policy with which a server never deletes data."""
 

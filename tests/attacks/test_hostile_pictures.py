@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from tests.support.pictures import animation, picture
+from tests.support.programs import need
 from timelines.media.media import REFUSALS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,9 +208,7 @@ OF_THE_FORMAT = {"SourceFile", "ExifTool", "File", "JFIF", "RIFF", "Composite"}
 
 def find_private_tags(directory: Path) -> list[str]:
     """Return the tags of all files below a directory that do not describe pixels, and the files that cannot be read."""
-    for judge in JUDGES:
-        if shutil.which(judge) is None:
-            pytest.skip(f"{judge} is not installed (Debian packages libimage-exiftool-perl and imagemagick)")
+    need(*JUDGES)
     run = subprocess.run(["exiftool", "-j", "-G", "-a", "-u", *directory.iterdir()], capture_output=True, check=False)
     described = json.loads(run.stdout)
     assert len(described) == sum(1 for _ in directory.iterdir())

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.support.chromium import VIEWPORT, BrowserPage, find_headless_chromium, launch
+from tests.support.programs import need
 from tests.support.site import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
 
@@ -50,9 +51,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    program = find_headless_chromium()
-    if program is None:
-        pytest.skip("chromium is not installed (Debian package chromium-headless-shell)")
+    program = find_headless_chromium() or need("chromium-headless-shell")
     with sync_playwright() as playwright:
         browser = launch(playwright, program)
         yield browser

@@ -7,18 +7,18 @@ import pytest
 from playwright.sync_api import Browser, Error, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
-from tests.support.chromium import CHROMIUM_FLAGS, BrowserPage, find_chromium
+from tests.support.chromium import CHROMIUM_FLAGS, BrowserPage
+from tests.support.programs import need
 from tests.support.visitor import PASSWORD
 
 
 @pytest.fixture(scope="module")
 def chromium(chromium: Browser) -> Iterator[Browser]:
     """A Chromium with the cache: Playwright switches it off, chromium-headless-shell has none."""
-    program = find_chromium()
-    if program is None:
-        pytest.skip("chromium is not installed (Debian package chromium)")
     browser = chromium.browser_type.launch(
-        executable_path=program, args=list(CHROMIUM_FLAGS), ignore_default_args=["--disable-back-forward-cache"]
+        executable_path=need("chromium"),
+        args=list(CHROMIUM_FLAGS),
+        ignore_default_args=["--disable-back-forward-cache"],
     )
     yield browser
     browser.close()

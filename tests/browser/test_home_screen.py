@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
-from tests.support.chromium import CHROMIUM_FLAGS, BrowserPage, find_chromium
+from tests.support.chromium import CHROMIUM_FLAGS, BrowserPage
+from tests.support.programs import need
 from tests.support.push_device import PushDevice
 
 STORED = """async () => {
@@ -25,10 +26,7 @@ STORED = """async () => {
 @pytest.fixture(scope="module")
 def chromium(chromium: Browser) -> Iterator[Browser]:
     """A Chromium that can show notifications: chromium-headless-shell cannot."""
-    program = find_chromium()
-    if program is None:
-        pytest.skip("chromium is not installed (Debian package chromium)")
-    browser = chromium.browser_type.launch(executable_path=program, args=list(CHROMIUM_FLAGS))
+    browser = chromium.browser_type.launch(executable_path=need("chromium"), args=list(CHROMIUM_FLAGS))
     yield browser
     browser.close()
 

@@ -3,7 +3,6 @@
 import itertools
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import SignUpVisitor, open_context
 from tests.support.chromium import BrowserPage, tab_to
 from tests.support.page_health import VIEWPORTS, find_page_problems
+from tests.support.programs import need
 from tests.support.site import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
@@ -109,9 +109,7 @@ def test_a_passkey_from_the_autofill_of_the_handle_logs_in(chromium: Browser, vi
 def test_zbarimg_and_oathtool_set_up_codes_without_javascript(
     chromium: Browser, visitor: SignUpVisitor, url: str, tmp_path: Path
 ) -> None:
-    for program, package in (("zbarimg", "zbar-tools"), ("oathtool", "oathtool")):
-        if shutil.which(program) is None:
-            pytest.skip(f"needs {program} (Debian package {package})")
+    need("zbarimg", "oathtool")
     person = visitor()
     with open_context(chromium, person, java_script_enabled=False, color_scheme="dark") as context:
         page = context.new_page()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
+from tests.support.programs import need
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DEPLOY = BASE_DIR / "deploy"
@@ -17,14 +17,6 @@ HOST = "localhost"
 """Replaces the name of the site. It must be a name: TLS clients send no address."""
 HASHED_FILE = "css/site.0123456789ab.css"
 PASSWORDS = {role: f"password-of-{role}" for role in ("web", "worker", "operator", "admin", "replica", "sentinel")}
-
-
-def program(name: str, package: str) -> str:
-    """Return the program's path. Skips if it is not installed, and names the Debian package (in CI a skip fails)."""
-    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
-    if path is None:
-        pytest.skip(f"{name} is not installed: apt-get install {package}")
-    return path
 
 
 def users_file(directory: Path) -> Path:
@@ -44,7 +36,7 @@ def users_file(directory: Path) -> Path:
 
 def certificate(directory: Path) -> tuple[Path, Path]:
     key, certificate_path = directory / "privkey.pem", directory / "fullchain.pem"
-    openssl = program("openssl", "openssl")
+    openssl = need("openssl")
     subprocess.run(
         [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={HOST}",
          "-addext", f"subjectAltName=DNS:{HOST}", "-keyout", str(key), "-out", str(certificate_path)],
@@ -100,7 +92,7 @@ def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without
 
 @contextmanager
 def running_nginx(conf: Path, port: int) -> Iterator[None]:
-    process = subprocess.Popen([program("nginx", "nginx-light"), "-c", str(conf)])
+    process = subprocess.Popen([need("nginx"), "-c", str(conf)])
     try:
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:

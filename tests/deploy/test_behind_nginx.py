@@ -12,9 +12,10 @@ import pytest_asyncio
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
-from tests.deploy.support import HASHED_FILE, HOST, nginx_files, program, running_nginx
+from tests.deploy.support import HASHED_FILE, HOST, nginx_files, running_nginx
 from tests.support.fleet import DaphneFleet
 from tests.support.ports import free_ports
+from tests.support.programs import need
 from tests.support.rolling import restart_all_under_load
 from tests.support.routes import uploads
 from tests.support.waiting import eventually
@@ -35,7 +36,7 @@ class Front:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def front(redis_server, tmp_path_factory) -> AsyncIterator[Front]:
     """A daphne behind nginx with TLS, set up as in docs/guide/install.md."""
-    program("nginx", "nginx-light")
+    need("nginx")
     plain, tls = free_ports(2)
     directory = tmp_path_factory.mktemp("front")
     settings = {"HTTPS": "1", "TRUSTED_PROXIES": "127.0.0.1", "ALLOWED_HOSTS": HOST}
@@ -176,7 +177,7 @@ async def test_nginx_forwards_a_websocket(front):
 @pytest.mark.slow
 @pytest.mark.nightly
 async def test_a_rolling_restart_behind_nginx_fails_no_request_and_every_socket_resumes(redis_url, tmp_path):
-    program("nginx", "nginx-light")
+    need("nginx")
     plain, port = free_ports(2)
     async with DaphneFleet(redis_url, 2) as fleet:
         conf = nginx_files(tmp_path, upstream=fleet.port, plain=plain, tls=port, without_tls=True)

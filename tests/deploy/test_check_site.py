@@ -2,15 +2,16 @@
 
 import subprocess
 
-from tests.deploy.support import DEPLOY, program
+from tests.deploy.support import DEPLOY
 from tests.support.ports import free_ports
+from tests.support.programs import need
 from tests.support.redis_server import RedisServer
 from tests.support.serving import running_production_site
 from tests.support.waiting import wait_until
 
 
 def check(url: str) -> subprocess.CompletedProcess[str]:
-    program("curl", "curl")
+    need("curl")
     return subprocess.run([DEPLOY / "check-site", url], capture_output=True, text=True)
 
 

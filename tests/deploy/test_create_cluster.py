@@ -10,8 +10,9 @@ import redis
 
 from socialsite.migration.store_factory import open_store
 from socialsite.store.key import Key
-from tests.deploy.support import DEPLOY, program
+from tests.deploy.support import DEPLOY
 from tests.support.cluster import ClusterMember
+from tests.support.programs import need
 from tests.support.waiting import wait_until
 
 
@@ -32,7 +33,7 @@ def _answers(member: ClusterMember) -> bool:
 
 
 async def test_three_servers_become_a_cluster(members):
-    program("redis-cli", "redis-tools")
+    need("redis-cli")
     wait_until(lambda: all(_answers(member) for member in members))
     result = subprocess.run(
         [str(DEPLOY / "redis/create-cluster.sh"), *(member.address for member in members)],

@@ -18,8 +18,9 @@ import pytest
 import redis
 from django.core.management import CommandError, load_command_class
 
-from tests.deploy.support import DEPLOY, PASSWORDS, program, users_file
+from tests.deploy.support import DEPLOY, PASSWORDS, users_file
 from tests.support.ports import free_ports
+from tests.support.programs import need
 from tests.support.site import ROOT
 from tests.support.waiting import wait_until
 
@@ -92,7 +93,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_every_redis_command_of_the_guides_is_permitted_to_its_user(url: str) -> None:
-    program("redis-cli", "redis-tools")
+    need("redis-cli")
     commands = guide_commands()
     assert len(commands) >= 10, commands
     refused = {}
@@ -112,8 +113,8 @@ def test_the_guides_name_the_user_of_each_redis_command() -> None:
 
 
 def test_a_cluster_is_formed_with_the_shipped_files_and_the_user_admin(tmp_path: Path) -> None:
-    program("redis-cli", "redis-tools")
-    server = program("redis-server", "redis-server")
+    need("redis-cli")
+    server = need("redis-server")
     ports, users, processes = free_ports(3), users_file(tmp_path), []
     cluster = (DEPLOY / "redis/cluster.conf").read_text().replace("PASSWORD", PASSWORDS["replica"])
     (tmp_path / "cluster.conf").write_text(cluster)

@@ -14,9 +14,10 @@ import pytest
 import yaml
 
 from socialsite.quickstart.supervisor import make_web_process
-from tests.deploy.support import DEPLOY, PASSWORDS, nginx_files, program, users_file
+from tests.deploy.support import DEPLOY, PASSWORDS, nginx_files, users_file
 from tests.support.fleet import BASE_DIR
 from tests.support.ports import free_ports
+from tests.support.programs import need
 from tests.support.routes import uploads
 
 UNITS = sorted((DEPLOY / "systemd").iterdir())
@@ -36,9 +37,7 @@ def units(tmp_path):
 
 def test_systemd_accepts_every_unit(units):
     names = sorted(str(unit) for unit in units.iterdir())
-    result = subprocess.run(
-        [program("systemd-analyze", "systemd"), "verify", "--man=no", *names], capture_output=True, text=True
-    )
+    result = subprocess.run([need("systemd-analyze"), "verify", "--man=no", *names], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -48,7 +47,7 @@ SERVICES = [unit.name.replace("@.", "@1.") for unit in UNITS if unit.suffix == "
 @pytest.mark.parametrize("name", SERVICES)
 def test_each_process_runs_in_a_systemd_sandbox(units, name):
     result = subprocess.run(
-        [program("systemd-analyze", "systemd"), "security", "--offline=true", "--no-pager",
+        [need("systemd-analyze"), "security", "--offline=true", "--no-pager",
          f"--threshold={EXPOSURE_MAX * 10:.0f}", str(units / name)],
         capture_output=True, text=True,
     )  # fmt: skip
@@ -82,9 +81,7 @@ def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
 def test_nginx_accepts_its_site(tmp_path):
     upstream, plain, tls = free_ports(3)
     conf = nginx_files(tmp_path, upstream=upstream, plain=plain, tls=tls)
-    result = subprocess.run(
-        [program("nginx", "nginx-light"), "-t", "-q", "-c", str(conf)], capture_output=True, text=True
-    )
+    result = subprocess.run([need("nginx"), "-t", "-q", "-c", str(conf)], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
 
 

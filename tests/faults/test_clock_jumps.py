@@ -18,6 +18,7 @@ import pytest
 
 from socialsite.ids import ms_from_id
 from tests.support.outages import count_jobs
+from tests.support.programs import needs
 from tests.support.redis_server import RedisServer
 from tests.support.serving import ProductionSite
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
@@ -39,7 +40,7 @@ APART_MS = 250
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.nightly,
-    pytest.mark.skipif(LIBRARY is None, reason="libfaketime is missing (Debian package faketime)"),
+    needs("faketime"),
 ]
 
 

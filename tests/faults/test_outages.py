@@ -5,12 +5,12 @@ docs/reference/reliability.md.
 """
 
 import random
-import shutil
 
 import pytest
 
 from tests.support import outages
 from tests.support.outages import OutageResult
+from tests.support.programs import need
 from tests.support.steady import MIN_POSTS_AND_FOLLOWS
 
 pytestmark = pytest.mark.slow
@@ -43,8 +43,7 @@ def test_a_lagging_replica_that_takes_over_has_all_acknowledged_writes() -> None
 
 @pytest.mark.nightly
 def test_moving_slots_lose_no_write() -> None:
-    if shutil.which("redis-cli") is None:
-        pytest.skip("redis-cli is not installed (Debian package redis-tools)")
+    need("redis-cli")
     require_kept(outages.slots_are_moved(random.randrange(MASTERS)))
 
 

@@ -5,7 +5,6 @@
 
 import asyncio
 import os
-import shutil
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.models import mostly_nightly
 from tests.support.power_cut import AOF_FILE, FsyncRecord, FsyncTracer, copy_durable_files, last_sync_before
+from tests.support.programs import needs
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
 from tests.support.world import World
@@ -32,7 +32,7 @@ The duration of an fsync, and pauses of the machine, are added."""
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("strace"), reason="strace is missing (Debian package strace)"),
+    needs("strace"),
 ]
 
 

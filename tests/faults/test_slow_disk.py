@@ -8,7 +8,6 @@ fsync of the server take longer.
 
 import asyncio
 import contextlib
-import shutil
 import threading
 import time
 
@@ -21,6 +20,7 @@ from socialsite.recipes.worker import Worker
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
+from tests.support.programs import needs
 from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
 from tests.support.serving import running_production_site
@@ -39,7 +39,7 @@ JOBS = 10
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("strace"), reason="strace is missing (Debian package strace)"),
+    needs("strace"),
 ]
 
 

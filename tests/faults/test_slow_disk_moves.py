@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.factory import create_topology
+from tests.support.programs import needs
 from tests.support.redis_server import RedisServer
 from tests.support.slow_disk import key_of_payload, slow_disk, wait_until_fsync_begins
 from tests.support.world import World
@@ -25,7 +25,7 @@ FSYNC_S = 1.5
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.nightly,
-    pytest.mark.skipif(not shutil.which("strace"), reason="strace is missing (Debian package strace)"),
+    needs("strace"),
 ]
 
 

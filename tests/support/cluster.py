@@ -47,11 +47,9 @@ class ClusterMember:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        binary = shutil.which("redis-server")
-        assert binary, "redis-server is not installed (Debian package redis-server)"
         self._process = subprocess.Popen(
             [
-                binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory),
+                "redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory),
                 "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
                 "--cluster-node-timeout", "2000", "--cluster-allow-replica-migration", "no",
                 "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",

@@ -15,7 +15,7 @@ import yaml
 VENDORED_DIR = Path(__file__).resolve().parents[1] / "data"
 EXTERNAL_DIR = Path(__file__).resolve().parents[3] / "shared" / "data"
 DATA_NOT_COPIED = "data without a licence to copy it"
-"""The start of the reason of skips that CI accepts (tests/plugins/no_skips.py)."""
+"""The start of the reason of skips that CI accepts (tests/plugins/skips.py)."""
 SOURCES = {
     "graphs/slashdot0902-directed.tsv.gz": "https://snap.stanford.edu/data/soc-Slashdot0902.html",
     "graphs/higgs-retweet-directed.tsv.gz": "https://snap.stanford.edu/data/higgs-twitter.html",

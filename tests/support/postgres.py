@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import psycopg
-import pytest
 
-PACKAGE = "postgresql"
+from tests.support.programs import need
+
 FAST_OPTIONS = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=40")
 
 
@@ -28,7 +28,7 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
         if os.geteuid() == 0:
             os.chown(self.directory, *_unprivileged())
-        self._run(program("initdb"), "--pgdata", str(self._data), "--username", "archive", "--auth", "trust",
+        self._run(need("initdb"), "--pgdata", str(self._data), "--username", "archive", "--auth", "trust",
                   "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")  # fmt: skip
 
     @property
@@ -37,7 +37,7 @@ class PostgresServer:
 
     def start(self) -> Self:
         options = [f"unix_socket_directories={self.directory}", "listen_addresses=", *FAST_OPTIONS]
-        command = [program("postgres"), "-D", str(self._data), *(f"--{option}" for option in options)]
+        command = [need("postgres"), "-D", str(self._data), *(f"--{option}" for option in options)]
         with (self.directory / "postgres.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **_as_unprivileged())
         self._wait_until_ready()
@@ -89,16 +89,6 @@ class PostgresServer:
     def _run(self, *command: str) -> None:
         result = subprocess.run(command, capture_output=True, text=True, cwd="/", **_as_unprivileged())
         assert result.returncode == 0, result.stderr
-
-
-def program(name: str) -> str:
-    """Return the program's path; Debian keeps servers off PATH, by version. Skips if it is missing."""
-    program_path = shutil.which(name) or max(
-        Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]), default=None
-    )
-    if program_path is None:
-        pytest.skip(f"{name} is not installed: apt-get install {PACKAGE}")
-    return str(program_path)
 
 
 def _unprivileged() -> tuple[int, int]:

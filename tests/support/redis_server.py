@@ -41,11 +41,9 @@ class RedisServer:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> Self:
-        binary = shutil.which("redis-server")
-        assert binary, "redis-server is not installed (Debian package redis-server)"
         self._process = subprocess.Popen(
             [
-                binary, "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.directory),
+                "redis-server", "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.directory),
                 "--save", "", "--appendonly", "yes" if self._aof else "no", "--appendfsync", "everysec",
                 "--maxmemory-policy", "noeviction", "--daemonize", "no", "--loglevel", "warning",
                 "--hz", TIMER_HZ, "--logfile", str(self.directory / "redis.log"), *self._options,

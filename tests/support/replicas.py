@@ -20,7 +20,12 @@ T = TypeVar("T")
 def follow(replica: redis.Redis, master: redis.Redis, port: int) -> None:
     """Make the server of one client a replica of another, reached at `port`, and wait until it is replicated."""
     replica.replicaof("127.0.0.1", str(port))
-    wait_until(lambda: is_replicated(master), "the replica to have the data")
+    wait_until(lambda: is_replicated(master) and is_linked(replica), "the replica to have the data")
+
+
+def is_linked(replica: redis.Redis) -> bool:
+    """Return whether a replica says that its link is up. Valkey 9 says so after its master does."""
+    return bool(replica.info("replication")["master_link_status"] == "up")
 
 
 def is_replicated(master: redis.Redis) -> bool:
@@ -108,7 +113,7 @@ class ReplicatedServer:
 
     def is_synced(self) -> bool:
         with self.replica.client() as client:
-            return bool(client.info("replication")["master_link_status"] == "up")
+            return is_linked(client)
 
     async def stop(self) -> None:
         await self.wire.stop()

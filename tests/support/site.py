@@ -16,6 +16,7 @@ from typing import Self
 import redis
 
 from socialsite.store.embedded.server import EmbeddedServer
+from tests.support.programs import need
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,7 +100,9 @@ class QuickstartSite:
     def children(self) -> dict[str, int]:
         """Return process ids by role: web and worker."""
         pids: dict[str, int] = {}
-        listing = subprocess.run(["ps", "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
+        listing = subprocess.run(
+            [need("ps"), "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
+        )
         for line in listing.stdout.splitlines():
             pid, parent, command = line.split(None, 2)
             if int(parent) == self.pid and "socialsite.quickstart.child_process" in command:
@@ -158,6 +161,6 @@ def is_alive(pid: int) -> bool:
     """Return whether a process that is no child of this process runs."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, 0)
-        listing = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+        listing = subprocess.run([need("ps"), "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
         return bool(listing.stdout.strip()) and not listing.stdout.startswith("Z")
     return False

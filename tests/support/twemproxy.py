@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pytest
 import redis
 
 from tests.support.ports import free_ports
+from tests.support.programs import need
 from tests.support.redis_server import RedisServer
 
 
@@ -31,9 +31,7 @@ class TwemproxyServer:
         return f"redis+twemproxy://{self.socket}?nodes={nodes}"
 
     def start(self) -> None:
-        binary = shutil.which("nutcracker") or shutil.which("nutcracker", path="/usr/sbin")
-        if binary is None:
-            pytest.skip("nutcracker is not installed (Debian package nutcracker)")
+        binary = need("nutcracker")
         configuration = self._directory / "nutcracker.yml"
         configuration.write_text(self._configuration())
         (statistics,) = free_ports(1)

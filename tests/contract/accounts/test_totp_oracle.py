@@ -1,27 +1,22 @@
 """The codes and the QR code of the site, compared with oathtool and zbarimg."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pyotp
-import pytest
 
 from accounts.factors.values import TOTP_STEP_S, Totp
 from accounts.models import Account
 from accounts.settings.factors import build_setup_page
+from tests.support.programs import need
 
 NOW_S = 1_800_000_011
 SCALE = 5  # pixels of a module
 
 
-def need(program: str, package: str) -> str:
-    return shutil.which(program) or pytest.skip(f"needs {program} (Debian package {package})")
-
-
 def oathtool(secret: str, at_s: int) -> str:
-    program = need("oathtool", "oathtool")
+    program = need("oathtool")
     command = [program, "--totp", "--base32", f"--now=@{at_s}", "-"]
     return subprocess.run(command, input=secret, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -36,7 +31,7 @@ def test_oathtool_makes_the_codes_that_the_site_accepts() -> None:
 
 
 def test_zbarimg_reads_the_uri_of_the_qr_code(tmp_path: Path) -> None:
-    zbarimg = need("zbarimg", "zbar-tools")
+    zbarimg = need("zbarimg")
     page = build_setup_page(Account(handle="alice"), secret := pyotp.random_base32(), "Socialsite")
     size, modules = int(str(page["qr_size"])), re.findall(r"M(\d+) (\d+)h1v1h-1z", str(page["qr_path"]))
     pixels = [["0"] * size * SCALE for _ in range(size * SCALE)]

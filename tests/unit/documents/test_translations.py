@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from tests.support.programs import needs
+
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = [code for code, _name in settings.LANGUAGES if code != "en"]
 SOURCES = ("accounts", "socialsite", "templates", "timelines")
@@ -21,7 +23,7 @@ PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")
 POSITIONAL = {"%s", "%d"}
 MAX_NUMBER = 1_000
 
-pytestmark = pytest.mark.skipif(shutil.which("msgfmt") is None, reason="gettext is not installed")
+pytestmark = needs("msgfmt")
 
 
 def po_file(language: str) -> Path:

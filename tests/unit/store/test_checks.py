@@ -21,14 +21,17 @@ def ids(messages: list[Any]) -> list[str]:
 GOOD = b"redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n"
 
 
-def test_a_correct_server_gives_no_message() -> None:
-    assert check_server_info("here", parse_info(b"# Server\r\n" + GOOD)) == []
+@pytest.mark.parametrize("version", [b"7.0.15", b"8.0.2", b"7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2"])
+def test_a_correct_server_gives_no_message(version: bytes) -> None:
+    assert check_server_info("here", parse_info(b"# Server\r\n" + GOOD.replace(b"7.0.15", version))) == []
 
 
 @pytest.mark.parametrize(
     ("good", "bad", "found"),
     [
         (b"7.0.15", b"6.2.14", "socialsite.E003"),
+        (b"7.0.15", b"7.4.2", "socialsite.W008"),
+        (b"7.0.15", b"7.2.4\r\nserver_name:valkey\r\nvalkey_version:7.2.8", "socialsite.W008"),
         (b"noeviction", b"allkeys-lru", "socialsite.E004"),
         (b"aof_enabled:1", b"aof_enabled:0", "socialsite.W001"),
     ],

@@ -11,6 +11,7 @@ from tests.settings import TEST_PROCESS
 from tests.support.browser import HttpBrowser
 from tests.support.oauth import OUT_OF_BAND, OAuthClient
 from tests.support.pictures import picture
+from tests.support.programs import need
 from tests.support.serving import ProductionSite, running_production_site
 from tests.support.site import ROOT
 
@@ -45,6 +46,7 @@ async def get_code(site: ProductionSite, address: str) -> str:
 
 @pytest.mark.nightly
 async def test_the_commands_of_the_guide_work(redis_url: str, tmp_path: Path) -> None:
+    need("curl", "jq")
     (tmp_path / "picture.jpg").write_bytes(picture())
     folders = {"MEDIA_ROOT": str(tmp_path / "media"), "MEDIA_ROOT_OF": TEST_PROCESS, "HTTPS": "0"}
     (tmp_path / "media").mkdir()

@@ -1,7 +1,6 @@
 """SpamAssassin takes no mail of the site for spam."""
 
 import re
-import shutil
 import subprocess
 import time
 from typing import get_args
@@ -12,6 +11,7 @@ from accounts.mail.message import build_message
 from accounts.mail.service import new_mail_id
 from accounts.mail.values import MailKind, SendMail
 from socialsite.ids import AccountId
+from tests.support.programs import needs
 
 pytestmark = pytest.mark.nightly
 
@@ -22,7 +22,7 @@ CONTEXT = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not shutil.which("spamassassin"), reason="needs the Debian package spamassassin")
+@needs("spamassassin")
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("kind", get_args(MailKind))
 def test_spamassassin_scores_a_mail_below_two(settings, kind: MailKind, language: str) -> None:
