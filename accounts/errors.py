@@ -171,14 +171,28 @@ class InvalidToken(Unauthorized):
     code = "invalid_token"
     message = _("The access token is invalid")
 
+    def __init__(self, *, is_missing: bool = False) -> None:
+        super().__init__()
+        self.headers = _challenge() if is_missing else _challenge(error="invalid_token")
+
 
 class MissingScope(Forbidden):
     """The access token does not have the scope that the endpoint needs."""
 
     message = _("This action is outside the authorized scopes")
 
+    def __init__(self, scope: str = "") -> None:
+        super().__init__()
+        self.headers = _challenge(error="insufficient_scope", **({"scope": scope} if scope else {}))
+
 
 class AccountRequired(Invalid):
     """The access token belongs to an app, but the endpoint needs an account."""
 
     message = _("This method requires an authenticated user")
+
+
+def _challenge(**parameters: str) -> dict[str, str]:
+    """Return the header that asks for an access token, and why (RFC 6750, 3)."""
+    pairs = {"realm": "API", **parameters}.items()
+    return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in pairs)}

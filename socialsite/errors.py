@@ -28,6 +28,8 @@ class ApiError(Exception):
     field: str = ""
     api_message: LazyText = ""
     """Mastodon's text of this error, if apps know it, for the client API. Pages show `message` and `fields`."""
+    headers: Mapping[str, str] = {}
+    """Headers of the response."""
 
     def __init__(self, message: LazyText | None = None, *, fields: Mapping[str, LazyText] | None = None) -> None:
         self.message = message if message is not None else type(self).message
@@ -136,7 +138,7 @@ class MethodNotAllowed(ApiError):
 
     def __init__(self, allowed_methods: Iterable[str]) -> None:
         super().__init__()
-        self.allowed_methods = tuple(allowed_methods)
+        self.headers = {"Allow": ", ".join(allowed_methods)}
 
 
 class RequestTooLarge(ApiError):
@@ -190,6 +192,7 @@ class RateLimited(ApiError):
         super().__init__(format_lazy("{} {}", reason, wait % number), fields={"rule": rule})
         self.rule = rule
         self.retry_after_s = retry_after_s
+        self.headers = {"Retry-After": str(retry_after_s)}
 
 
 class NewcomerLimited(RateLimited):

@@ -122,7 +122,7 @@ class OAuthService:
         state, challenge = query.get("state", ""), query.get("code_challenge", "")
         scopes = parse_scopes(query.get("scope", "")) or _default_scopes(app)
         request = AuthorizationRequest(app.id, redirect_uri, scopes, challenge, state[:STATE_MAX_LENGTH])
-        if query.get("response_type") != "code":
+        if require_field(query, "response_type", request) != "code":
             raise OAuthError("unsupported_response_type", "Only code is supported.", request=request)
         if not includes_all(app.scopes, scopes):
             raise OAuthError("invalid_scope", "The app is not registered for these scopes.", request=request)
@@ -149,7 +149,7 @@ class OAuthService:
         """
         await self.limits.enforce(caller, "token")
         app = await self._authenticate(client_id, client_secret, is_public=client_secret is None)
-        code = fields.get("code", "")
+        code = require_field(fields, "code")
         stored = await self.oauth.take_code(app.id, code)
         if isinstance(stored, str):
             log.info("code_replayed", app=app.id)
@@ -207,6 +207,13 @@ class OAuthService:
         if app is None or not (is_public or _has_secret(app, client_secret or "")):
             raise OAuthError("invalid_client", "The app is unknown, or its secret is wrong.", 401)
         return app
+
+
+def require_field(fields: Mapping[str, str], name: str, request: AuthorizationRequest | None = None) -> str:
+    """Return a field that must not be empty. Raises OAuthError (RFC 6749, 5.2)."""
+    if text := fields.get(name):
+        return text
+    raise OAuthError("invalid_request", f"The field {name} is missing.", request=request)
 
 
 def _has_secret(app: OAuthApp, secret: str) -> bool:

@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import Account
 from accounts.oauth.scopes import SCOPES, describe_scopes
-from accounts.oauth.service import OAuthService
+from accounts.oauth.service import OAuthService, require_field
 from accounts.oauth.values import OUT_OF_BAND, AuthorizationRequest, OAuthApp, OAuthError
 from accounts.security.events import SecurityEvents
 from accounts.sessions.authentication import get_session, require_account
@@ -100,7 +100,7 @@ async def issue_token(request: SiteRequest) -> HttpResponse:
     try:
         _refuse_query(request, fields)
         client_id, secret = _client_credentials(request, fields)
-        match fields.get("grant_type"):
+        match require_field(fields, "grant_type"):
             case "authorization_code":
                 token, grant = await service.exchange_code(client_id, secret, fields, request.caller)
             case "client_credentials":
@@ -121,7 +121,7 @@ async def revoke_token(request: SiteRequest) -> HttpResponse:
     try:
         _refuse_query(request, fields)
         client_id, secret = _client_credentials(request, fields)
-        await request.services[OAuthService].revoke(client_id, secret, fields.get("token", ""))
+        await request.services[OAuthService].revoke(client_id, secret, require_field(fields, "token"))
     except OAuthError as error:
         return _error_response(error)
     return json_response({}, headers=NO_STORE)

@@ -58,9 +58,10 @@ def check_token(
     token = request.token
     if token is None:
         if needs_account or needs_token or (request.has_invalid_token and scopes != (None,)):
-            raise InvalidToken
+            raise InvalidToken(is_missing=not request.has_invalid_token)
         return
-    if scopes != (None,) and not any(includes(token.scopes, scope) for scope in scopes if scope):
-        raise MissingScope
+    named = [scope for scope in scopes if scope]
+    if scopes != (None,) and not any(includes(token.scopes, scope) for scope in named):
+        raise MissingScope(named[0])
     if needs_account and request.account is None:
         raise AccountRequired

@@ -177,12 +177,9 @@ def _find_error_page_hook(request: SiteRequest) -> ErrorPageHook | None:
     return getattr(view, "on_error_page", None)
 
 
-def _error_headers(error: Exception, status: int) -> dict[str, str]:
-    if isinstance(error, site.RateLimited):
-        return {"Retry-After": str(error.retry_after_s)}
-    if isinstance(error, site.MethodNotAllowed):
-        return {"Allow": ", ".join(error.allowed_methods)}
-    return {"Retry-After": str(RETRY_AFTER_S)} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+def _error_headers(error: Exception, status: int) -> Mapping[str, str]:
+    retry = {"Retry-After": str(RETRY_AFTER_S)} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+    return {**retry, **getattr(error, "headers", {})}
 
 
 class ErrorsMiddleware(Middleware):

@@ -220,4 +220,4 @@ async def test_a_view_accepts_only_its_own_methods():
     assert (await view(RequestFactory().head("/"), 7)).content == b"7"
     with pytest.raises(MethodNotAllowed) as refused:
         await view(RequestFactory().post("/"), 7)
-    assert refused.value.allowed_methods == ("GET", "HEAD")
+    assert refused.value.headers == {"Allow": "GET, HEAD"}

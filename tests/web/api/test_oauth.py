@@ -263,7 +263,7 @@ async def test_an_unknown_app_or_address_redirects_nowhere(
     ("fields", "error"),
     [
         ({"response_type": "token"}, "unsupported_response_type"),
-        ({"response_type": ""}, "unsupported_response_type"),
+        ({"response_type": ""}, "invalid_request"),
         ({"scope": "read admin:read"}, "invalid_scope"),
         ({"code_challenge": CHALLENGE}, "invalid_request"),
         ({"code_challenge": CHALLENGE, "code_challenge_method": "plain"}, "invalid_request"),
@@ -376,7 +376,18 @@ async def test_the_consent_needs_the_csrf_token(app: OAuthClient, alice: HttpBro
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("grant_type", ["", "password", "refresh_token", "implicit"])
+@pytest.mark.parametrize("values", [[], [""]])
+@pytest.mark.parametrize(("address", "name"), [("token", "grant_type"), ("token", "code"), ("revoke", "token")])
+async def test_a_missing_or_empty_field_is_an_invalid_request(
+    app: OAuthClient, visitor: HttpBrowser, address: str, name: str, values: list[str]
+) -> None:
+    """RFC 6749, 5.2."""
+    fields = {"client_id": app.id, "client_secret": app.secret, "grant_type": "authorization_code"}
+    answer = await visitor.http.post(f"/oauth/{address}", data={**fields, name: values})
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("grant_type", ["password", "refresh_token", "implicit"])
 async def test_other_grants_do_not_exist(app: OAuthClient, grant_type: str) -> None:
     answer = await app.exchange("", grant_type=grant_type, username="alice", password=PASSWORD)
     assert (answer.status_code, answer.json()["error"]) == (400, "unsupported_grant_type")

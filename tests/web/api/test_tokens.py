@@ -41,6 +41,28 @@ async def test_a_text_that_is_no_token_is_refused(open_api: OpenApi, text: str) 
     assert answer.json() == {"error": "The access token is invalid"}
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "token", "status", "challenge"),
+    [
+        ("GET", OWN_ACCOUNT, "", 401, ""),
+        ("GET", OWN_ACCOUNT, "x", 401, 'error="invalid_token"'),
+        ("GET", "/api/v1/accounts/1", "x", 401, 'error="invalid_token"'),
+        ("GET", "/api/v1/streaming/user", "x", 401, 'error="invalid_token"'),
+        ("GET", "/api/v1/streaming/user?access_token=x", "", 401, 'error="invalid_token"'),
+        ("POST", "/api/v1/statuses", "of_alice", 403, 'error="insufficient_scope", scope="write:statuses"'),
+        ("POST", "/api/v2/media", "of_alice", 403, 'error="insufficient_scope", scope="write:media"'),
+    ],
+)
+async def test_a_refused_token_is_answered_with_a_challenge(
+    open_api: OpenApi, method: str, path: str, token: str, status: int, challenge: str
+) -> None:
+    """RFC 6750, 3; RFC 9110, 11.6.1."""
+    client = await open_api("alice", "read") if token == "of_alice" else ApiClient(application, token=token)
+    answer = await client.http.request(method, path)
+    assert answer.status_code == status
+    assert answer.headers.get_list("www-authenticate") == [", ".join(filter(None, ['Bearer realm="API"', challenge]))]
+
+
 async def test_a_token_of_an_app_has_no_account(site: Services) -> None:
     token = await site.access_tokens.issue(None, TokenGrant("a" * 32, "App", ("read",)))
     async with ApiClient(application, token=token) as client:
