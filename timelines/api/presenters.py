@@ -22,7 +22,7 @@ from timelines.api.entities.status import Mention, quote_approval, status_fields
 from timelines.errors import PostNotFound
 from timelines.notifications.notification import TYPE_BY_KIND, VisibleNotification
 from timelines.notifications.service import MENTIONS_CAP
-from timelines.pages.page import HydratedPost
+from timelines.pages.page import STATES_WITH_POST, HydratedPost, QuoteState
 from timelines.pages.presenters import Json
 from timelines.profiles.summaries import AccountSummary, AccountSummaryService
 from timelines.text.linkify import find_mentions
@@ -147,18 +147,29 @@ def _part(post: HydratedPost, ids: Mapping[str, AccountId], summaries: Summaries
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _encoded_status(
-    entry: HydratedPost, parts: tuple[Part, ...], site: str, needs_keys: bool, may_quote: bool | None
+    entry: HydratedPost,
+    parts: tuple[Part, ...],
+    site: str,
+    needs_keys: bool,
+    may_quote: bool | None,
+    shallow_state: QuoteState | None = None,
 ) -> bytes:
-    """Return a post. `parts` belong to `_posts_of(entry)`."""
+    """Return a post. `parts` belong to `_posts_of(entry)`.
+
+    If a quoted post is itself a quote in the state `shallow_state`, it gets a ShallowQuote.
+    """
     (author, mentions), *rest = parts
     original, quote, shown = b"null", b"null", entry.shown
     if entry.original is not None:
         original = _encoded_status(entry.original, tuple(rest), site, needs_keys, may_quote)
         mentions = rest[0][1]
     elif entry.quote is not None:
-        post = entry.quote.post
-        quoted = None if post is None else msgspec.Raw(_encoded_status(post, tuple(rest), site, needs_keys, None))
+        post, inner = entry.quote.post, entry.quote.inner_state
+        quoted = post and msgspec.Raw(_encoded_status(post, tuple(rest), site, needs_keys, None, inner))
         quote = msgspec.json.encode({"state": entry.quote.state, "quoted_status": quoted})
+    elif shallow_state is not None:
+        quoted_id = str(shown.post.extra.quote_of) if shallow_state in STATES_WITH_POST else None
+        quote = msgspec.json.encode({"state": shallow_state, "quoted_status_id": quoted_id})
     policy = (author if entry.original is None else rest[0][0]).quote_policy
     fields = status_fields(entry, mentions, site, needs_keys)
     fields["quote_approval"] = quote_approval(shown, policy, may_quote)

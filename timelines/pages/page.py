@@ -1,6 +1,6 @@
 """The types of timeline pages: requests with cursors, and pages of entries. A cursor is an exclusive post id."""
 
-from typing import Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
 import msgspec
 from msgspec import structs
@@ -127,17 +127,21 @@ class PollState(msgspec.Struct, frozen=True, gc=False):
 
 
 QuoteState = Literal["accepted", "revoked", "deleted", "unauthorized", "blocked_account", "muted_account"]
+STATES_WITH_POST: Final = frozenset[QuoteState]({"accepted", "blocked_account", "muted_account"})
+"""The states with which API clients get the quoted post."""
 
 
 class Quote(msgspec.Struct, frozen=True, gc=False):
     """A quoted post as the viewer of the quote sees it.
 
     `post` is None if its author revoked the quote, if it was deleted, or if the viewer may not see it ("unauthorized").
-    The quoted post itself has no `quote`, so that quotes do not nest.
+    The quoted post itself has no `quote`, so that quotes do not nest. If it quotes a post, `inner_state` is the state
+    of that quote.
     """
 
     state: QuoteState
     post: "HydratedPost | None" = None
+    inner_state: QuoteState | None = None
 
     @property
     def shown(self) -> "HydratedPost | None":

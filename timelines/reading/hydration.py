@@ -81,10 +81,10 @@ class PostFactsCache:
         return [self.original_of[post_id][0] for post_id in post_ids if post_id in self.original_of]
 
     def quotes_among(self, post_ids: Iterable[PostId]) -> dict[PostId, PostId]:
-        """Return the quoted post of each known quote among `post_ids`."""
-        if not self.quoted_of:
-            return {}
-        return {post_id: self.quoted_of[post_id][0] for post_id in post_ids if post_id in self.quoted_of}
+        """Return the quoted post of each known quote among `post_ids` and the posts that they quote."""
+        quoted_of = self.quoted_of
+        quotes = {post_id: quoted_of[post_id][0] for post_id in post_ids if post_id in quoted_of} if quoted_of else {}
+        return quotes | {id: quoted_of[id][0] for id in quotes.values() if id in quoted_of} if quotes else quotes
 
     def links_among(self, post_ids: Iterable[PostId]) -> dict[PostId, str]:
         """Return the link of each known post with a link among `post_ids`."""
@@ -277,13 +277,13 @@ class HydrationState:
             missing_ids = original_ids | set(quotes.values()).difference(read_ids)
             await self._read(sorted(missing_ids), author_ids, replied_author_ids, quotes)
             facts.add(self.loaded.posts.values())
-        if original_ids and (quotes := self._find_unread_quotes(post_ids)):
+        while quotes := self._find_unread_quotes(post_ids):  # of originals, and of quoted posts
             missing_ids = set(quotes.values()) - self.loaded.posts.keys()
             await self._read(sorted(missing_ids), self._quoted_authors(quotes) - self._loaded_author_ids, (), quotes)
             facts.add(self.loaded.posts.values())
 
     def _find_unread_quotes(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId]:
-        """Return the quotes among the posts and their originals whose consent is not read yet."""
+        """Return the quotes among the posts, their originals and the quoted posts whose consent is not read yet."""
         facts = self._sources.facts
         quotes = facts.quotes_among([*post_ids, *facts.originals_of(post_ids)])
         return {quote: quoted for quote, quoted in quotes.items() if quote not in self.loaded.consents}

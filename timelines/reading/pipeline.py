@@ -267,8 +267,9 @@ def present_quote(loaded: LoadedPosts, rights: ViewerRights, post: Post) -> Quot
     viewer, matches = _viewer_state(rights, quoted), rights.matching_filters(quoted)
     applied = rights.quoted_filter(post, quoted, matches) if matches else None
     counts = loaded.counts[quoted.id]
+    inner_state = rights.visible_quote(quoted)[0] if quoted.id in loaded.consents else None
     entry = HydratedPost(quoted, author, counts, viewer, None, applied, poll=poll, matching_filters=matches)
-    return Quote(state, entry)
+    return Quote(state, entry, inner_state)
 
 
 def _replied_author(loaded: LoadedPosts, post: Post) -> Author | None:

@@ -268,6 +268,33 @@ async def test_a_quote_says_why_the_reader_does_not_want_to_see_it(world, open_a
     assert await seen() == ("unauthorized", None)
 
 
+async def test_a_quoted_post_names_the_post_that_it_quotes(site, world, open_api: OpenApi) -> None:
+    """Mastodon's ShallowQuote, two levels deep only."""
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await alice.follows(carol)
+    posts = [await bob.publishes("first")]
+    for author in (alice, carol, bob):
+        posts.append(await author.publishes("look", details=PostDetails(quote_of=posts[-1].id)))
+    api, visitor = await open_api("alice"), await open_api()
+    await site.reactions.boost(account_id=carol.id, post_id=posts[3].id, now_ms=site.clock.now_ms())
+    await world.deliver_all()
+    urls = [f"/api/v1/statuses/{each.id}" for each in posts]
+    inner = {"state": "accepted", "quoted_status_id": str(posts[1].id)}
+    for client in (visitor, api, api):
+        quoted = (await client.get(urls[3])).json()["quote"]["quoted_status"]
+        assert (quoted["id"], quoted["quote"]) == (str(posts[2].id), inner)
+        quotes = [(await client.get(url)).json()["quote"] for url in urls[:3]]
+        assert quotes[0] is quotes[1]["quoted_status"]["quote"] is None
+        assert quotes[2]["quoted_status"]["quote"] == {"state": "accepted", "quoted_status_id": str(posts[0].id)}
+    together = (await api.get("/api/v1/statuses?" + "&".join(f"id[]={each.id}" for each in posts))).json()
+    assert next(each for each in together if each["id"] == str(posts[3].id))["quote"]["quoted_status"]["quote"] == inner
+    (boost,) = [each for each in (await api.get("/api/v1/timelines/home")).json() if each["reblog"]]
+    assert boost["reblog"]["quote"]["quoted_status"]["quote"] == inner
+    await alice.deletes(posts[1])
+    quoted = (await visitor.get(urls[3])).json()["quote"]["quoted_status"]
+    assert quoted["quote"] == {"state": "deleted", "quoted_status_id": None}
+
+
 async def test_a_filter_is_edited_by_its_owner_only(site, world, open_api: OpenApi) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
