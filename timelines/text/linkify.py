@@ -44,13 +44,20 @@ def find_all_hashtags(text: str) -> list[str]:
 
 def display_url(url: str) -> str:
     """Return the text that a link shows: no scheme, a readable host, and a long path without its middle."""
-    address = readable_url(url.partition("://")[2] or url)
-    host, slash, path = address.partition("/")
+    _scheme, head, middle, tail = _split_url(url)
+    return f"{head}…{tail}" if middle else head
+
+
+def _split_url(url: str) -> tuple[str, str, str, str]:
+    """Return the hidden scheme, the visible beginning, the hidden middle and the visible end of an address."""
+    start = url.find("://") + 3 if "://" in url else 0
+    address = readable_url(url[start:])
+    host, _slash, path = address.partition("/")
     max_length = max(DISPLAY_URL_LENGTH - len(host) - 1, MIN_DISPLAY_PATH_LENGTH)
     if len(path) <= max_length:
-        return address
-    tail_length = max_length // 3
-    return f"{host}{slash}{path[: max_length - tail_length - 1]}…{path[-tail_length:]}"
+        return url[:start], address, "", ""
+    tail_start, middle_start = len(address) - max_length // 3, len(host) + max_length - max_length // 3
+    return url[:start], address[:middle_start], address[middle_start:tail_start], address[tail_start:]
 
 
 def find_urls(text: str) -> Iterator[str]:
@@ -71,13 +78,20 @@ def _html(piece: Piece) -> str:
     if piece.kind == "text":
         return escape(piece.raw).replace("\n", "<br>")
     if piece.kind == "url":
-        return _link(piece.target, display_url(piece.raw), "link")
+        return _link(piece.target, _url_label(piece.raw), "link")
     if piece.kind == "mention":
-        return _link(f"/@{piece.target}/", piece.raw, "mention")
-    return _link(f"/tags/{quote(piece.target, safe='')}/", piece.raw, "hashtag")
+        return _link(f"/@{piece.target}/", escape(piece.raw), "mention")
+    return _link(f"/tags/{quote(piece.target, safe='')}/", escape(piece.raw), "hashtag")
+
+
+def _url_label(url: str) -> str:
+    """Return the whole address, so that a selection copies it. Style sheets hide its parts as in apps."""
+    scheme, head, middle, tail = map(escape, _split_url(url))
+    label = f'<span class="ellipsis">{head}</span><span class="invisible">{middle}</span>{tail}' if middle else head
+    return f'<span class="invisible">{scheme}</span>{label}' if scheme else label
 
 
 def _link(href: str, label: str, css_class: str) -> str:
     # An element with its own direction does not decide the direction of the text around it, which is `dir="auto"`.
     direction = ' dir="ltr"' if label.isascii() or css_class != "hashtag" else ""
-    return f'<a class="{css_class}" href="{escape(href)}" rel="{REL}"{direction}>{escape(label)}</a>'
+    return f'<a class="{css_class}" href="{escape(href)}" rel="{REL}"{direction}>{label}</a>'
