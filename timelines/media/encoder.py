@@ -49,6 +49,7 @@ MAX_FRAME_PIXELS = 300_000_000  # width x height x frames of an animation
 FULL_MAX_PIXELS = 8_294_400  # 3840 x 2160, as Mastodon's large size
 ANIMATION_MAX_PIXELS = 921_600  # of one frame: 1280 x 720
 ANIMATION_MAX_FRAME_PIXELS = 60_000_000  # of all frames; a long animation becomes smaller
+LOOPS_MAX, DURATION_MAX_MS = 65_535, 655_350  # the longest of WebP and of GIF
 FULL_MAX_SIDE = 8_192  # pixels; the formats allow 16,383
 CROPPED_SIZES = {"avatar": ((400, 400), (96, 96)), "logo": ((400, 400), (96, 96)), "header": ((1500, 500), (600, 200))}
 """Kind -> full and small size. A picture of another kind keeps its proportions."""
@@ -305,7 +306,8 @@ class FrameDurations(list[int]):
         self._source = source
 
     def __getitem__(self, frame: Any) -> Any:
-        return max(int(self._source.info.get("duration") or 100), 20)
+        duration = int(self._source.info.get("duration") or 0)
+        return min(duration, DURATION_MAX_MS) if duration > 10 else 100  # as browsers show them
 
 
 def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -> EncodedPicture:
@@ -314,6 +316,8 @@ def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -
     max_pixels = min(ANIMATION_MAX_PIXELS, ANIMATION_MAX_FRAME_PIXELS // frames)
     size = fitting_size(picture.size, max_pixels, FULL_MAX_SIDE)
     loop = int(picture.info.get("loop", 0))
+    if isinstance(picture, GifImagePlugin.GifImageFile):  # a GIF states repetitions, and none if it is played once
+        loop = min(loop + 1, LOOPS_MAX) if loop or "loop" not in picture.info else 0
     scaled = ScaledFrames(picture, size, frames)
     still = Image.Image.copy(scaled)
     preview = _shrink(still, SMALL_MAX_PIXELS, SMALL_MAX_SIDE)

@@ -88,6 +88,8 @@ async def file(request: SiteRequest, name: str, size: MediaSize, extension: str)
     response.headers["Content-Type"] = CONTENT_TYPES[extension]
     response.headers["Cache-Control"] = PUBLIC_CACHING if served.is_public else PRIVATE_CACHING
     response.headers["Content-Security-Policy"] = FILE_POLICY
+    if served.is_public or key:  # pages of other sites have no cookies of viewers here
+        response.headers["Access-Control-Allow-Origin"] = "*"
     response.headers["Content-Disposition"] = f'inline; filename="{name}.{extension}"'
     return response
 

@@ -120,12 +120,15 @@ async def test_a_picture_has_the_rights_of_its_post(alice, bob, visitor, upload,
         assert file.status_code == 200
         assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
         assert "vary" not in file.headers
+        assert file.headers["access-control-allow-origin"] == "*"
     hidden = (await upload(alice, picture())).json()
     await alice.publish("for followers", media_ids=hidden["id"], audience="followers")
     for browser in (bob, visitor):
         assert (await browser.get(hidden["url"])).status_code == 404
     assert (await bob.post_json("/@alice/follow/")).status_code == 200
-    assert (await bob.get(hidden["url"])).headers["cache-control"] == "private, max-age=31536000, immutable"
+    file = await bob.get(hidden["url"])
+    assert file.headers["cache-control"] == "private, max-age=31536000, immutable"
+    assert "access-control-allow-origin" not in file.headers
     await alice.post_json("/@bob/block/")
     assert (await bob.get(hidden["url"])).status_code == 404
     assert (await bob.get(media["url"])).status_code == 404

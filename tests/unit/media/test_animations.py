@@ -1,0 +1,49 @@
+"""An animation keeps the speed and the repetitions that browsers give it (libvips/libvips#2145)."""
+
+import io
+import re
+import struct
+
+import pytest
+from PIL import Image
+
+from tests.support.pictures import animation
+from timelines.media.encoder import encode_picture
+
+
+def gif(delay: int, loop: int | None = 0) -> bytes:
+    """Return a GIF of two frames. `delay` is in 1/100 s."""
+    delays = re.compile(rb"\x21\xf9\x04(.)..", re.DOTALL)
+    extension = re.compile(rb"\x21\xff\x0bNETSCAPE2\.0\x03\x01..\x00", re.DOTALL)
+    block = b"" if loop is None else b"\x21\xff\x0bNETSCAPE2.0\x03\x01" + struct.pack("<H", loop) + b"\0"
+    content = delays.sub(lambda match: b"\x21\xf9\x04" + match[1] + struct.pack("<H", delay), animation(2))
+    return extension.sub(lambda _: block, content)
+
+
+def webp(duration_ms: int, loop: int) -> bytes:
+    frames = [Image.new("RGB", (8, 8), color) for color in ("red", "blue")]
+    file = io.BytesIO()
+    frames[0].save(file, "WEBP", save_all=True, append_images=frames[1:], duration=duration_ms, loop=loop)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "duration_ms", "loop"),
+    [
+        (gif(0), 100, 0), (gif(1), 100, 0), (gif(2), 20, 0), (gif(3), 30, 0), (gif(5), 50, 0),
+        (gif(65_535), 655_350, 0), (gif(5, loop=None), 50, 1), (gif(5, loop=1), 50, 2), (gif(5, loop=7), 50, 8),
+        (gif(5, loop=65_535), 50, 65_535), (webp(10, 0), 100, 0),
+    ],
+)  # fmt: skip
+def test_an_animation_keeps_its_speed_and_its_repetitions(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, duration_ms: int, loop: int
+) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", Image.MAX_IMAGE_PIXELS)  # the encoder sets it for its process
+    full = io.BytesIO()
+    encode_picture(io.BytesIO(content), full, io.BytesIO(), "picture")
+    with Image.open(full) as stored:
+        assert stored.info["loop"] == loop
+        for frame in range(2):
+            stored.seek(frame)
+            stored.load()
+            assert stored.info["duration"] == duration_ms
