@@ -1,6 +1,7 @@
 """Run the files of deploy/ in tests, with other ports and paths, test passwords and a new certificate."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -16,6 +17,8 @@ DEPLOY = BASE_DIR / "deploy"
 HOST = "localhost"
 """Replaces the name of the site. It must be a name: TLS clients send no address."""
 HASHED_FILE = "css/site.0123456789ab.css"
+HTTP2_DIRECTIVE_SINCE = (1, 25, 1)
+"""The first nginx with `http2 on`."""
 PASSWORDS = {role: f"password-of-{role}" for role in ("web", "worker", "operator", "admin", "replica", "sentinel")}
 
 
@@ -46,6 +49,18 @@ def certificate(directory: Path) -> tuple[Path, Path]:
     return key, certificate_path
 
 
+def for_this_nginx(site: str) -> str:
+    """Return the site's file as the guide changes it for an old nginx."""
+    version = subprocess.run([need("nginx"), "-v"], capture_output=True, text=True, check=True).stderr
+    number = re.search(r"nginx/([\d.]+)", version)
+    assert number, version
+    if tuple(map(int, number[1].split("."))) >= HTTP2_DIRECTIVE_SINCE:
+        return site
+    script = re.search(r"sed -i '([^']+)' \S+socialsite\.conf", (BASE_DIR / "docs/guide/install.md").read_text())
+    assert script
+    return subprocess.run(["sed", script[1]], input=site, capture_output=True, text=True, check=True).stdout
+
+
 def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without_tls: bool = False) -> Path:
     """Write an nginx.conf that includes the site on these ports, without limits per address.
 
@@ -55,9 +70,9 @@ def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without
     files = shutil.copytree(BASE_DIR / "static", directory / "static")
     shutil.copy(files / "css/site.css", files / HASHED_FILE)
     names = ("socialsite.conf",) if without_tls else ("socialsite-http.conf", "socialsite.conf")
-    text = "".join((DEPLOY / "nginx" / name).read_text() for name in names)
+    text = for_this_nginx("".join((DEPLOY / "nginx" / name).read_text() for name in names))
     if without_tls:  # a plain listener has no handshake to refuse
-        text = text.replace("    ssl_reject_handshake on;\n", "").replace(" ssl http2", "")
+        text = re.sub(r"    (ssl_reject_handshake|http2) on;\n", "", re.sub("443 ssl( http2)?", "443", text))
     for ours, here in (
         ("server 127.0.0.1:8000", f"server 127.0.0.1:{upstream}"),
         ("listen 80", f"listen 127.0.0.1:{plain}"),
