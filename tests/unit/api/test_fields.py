@@ -56,7 +56,8 @@ def test_every_body_of_every_method_has_the_same_fields(body: str, content_type:
 def test_the_query_has_fields_too() -> None:
     fields = api_fields(request(method="GET", query="id[]=1&id[]=2&id%5B%5D=3&limit=5"))
     assert ids_field(fields, "id", 10) == [1, 2, 3]
-    assert ids_field(fields, "id", 2) == [1, 2]
+    with pytest.raises(Invalid):  # a shorter answer would look complete
+        ids_field(fields, "id", 2)
 
 
 @pytest.mark.parametrize("text", ["1", "true", "True", "TRUE", "on", "t", "yes"])
