@@ -22,7 +22,7 @@ const FIELDS = {
     isFirstChosen: true,
     begun: (before) => BEGUN.exec(before)?.slice(1).find(Boolean),
     queries: (begun) => [begun],
-    choose: ({ text }, insert, begun) => insert(`${text.startsWith(begun.toLowerCase()) ? begun + text.slice(begun.length) : text} `),
+    choose: ({ text, rest }, insert, begun) => insert(`${rest === undefined ? text : begun + rest} `), // keeps typed capitals
   },
   "[role=search] input[name=q]": {
     isFirstChosen: false,
@@ -106,7 +106,7 @@ class Completion {
   }
 
   #show(begun, found) {
-    if (!found.length || (found.length === 1 && found[0].text === begun.toLowerCase())) return this.close();
+    if (!found.length || (found.length === 1 && (found[0].rest === "" || found[0].text === begun.toLowerCase()))) return this.close();
     this.#at = -1;
     this.#options = found;
     this.list.replaceChildren(...found.map((each, n) => option(each, `${this.list.id}-${n}`)));
@@ -147,7 +147,7 @@ class Completion {
   }
 }
 
-/** Return [{text, name, url}] for "@..." or "#..."; [] after an error, so that no list is shown. */
+/** Return [{text, name, url, rest}] for "@..." or "#..."; [] after an error, so that no list is shown. */
 async function loadChoices(query, signal) {
   try {
     const path = `/search/complete/?q=${encodeURIComponent(query)}`;
@@ -156,7 +156,7 @@ async function loadChoices(query, signal) {
     const { accounts = [], tags = [] } = await answer.json();
     const found = [
       ...accounts.map(({ handle, display_name: name, avatar }) => ({ text: `@${handle}`, name, avatar, url: `/@${handle}/` })),
-      ...tags.map(({ name, url }) => ({ text: `#${name}`, name: "", url })),
+      ...tags.map(({ name, url, rest }) => ({ text: `#${name}`, name: "", url, rest })),
     ];
     kept.set(query, found);
     return found;

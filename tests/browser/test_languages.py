@@ -137,6 +137,26 @@ def test_times_are_written_as_in_the_region_of_the_reader(
     expect(me.page.locator(".drafts time")).to_have_text(text)
 
 
+def test_the_time_of_a_scheduled_post_stays_if_the_browser_restores_the_field(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    """Firefox restores the local time after a reload, before the script starts."""
+    own = visitor()
+    post = own.post("/drafts/", text="words for later", scheduled_at="2031-07-24T10:00").json()
+    me = reader(own, timezone_id="Europe/Berlin")
+    me.go_to(f"/drafts/{post['id']}/")
+    field = me.page.locator("[data-composer] [name=scheduled_at]")
+    expect(field).to_have_value("2031-07-24T12:00")
+    assert field.get_attribute("autocomplete") == "off"
+    me.page.evaluate(
+        """async () => {
+          const { ServerDraft } = await import("/static/js/drafts.js");
+          new ServerDraft(document.querySelector("form[data-composer]"), {});
+        }"""
+    )
+    expect(field).to_have_value("2031-07-24T12:00")
+
+
 @pytest.mark.parametrize("tag", ["en-GB-u-ca-buddhist", pytest.param("en-GB@posix", marks=pytest.mark.nightly)])
 def test_a_region_with_extensions_stops_no_script(reader: OpenReader, visitor: SignUpVisitor, tag: str) -> None:
     own = visitor()

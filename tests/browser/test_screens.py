@@ -46,6 +46,41 @@ def test_a_printed_page_has_posts_with_dates_and_no_controls(reader: OpenReader,
         expect(button).to_be_hidden()
 
 
+def test_paper_is_light_and_letters_dark_if_a_reader_chose_the_dark_theme(reader: OpenReader, own: HttpVisitor) -> None:
+    """Browsers print light colours for a dark system, but not for a theme that a page has by itself."""
+    own.publishes("words on paper")
+    own.post("/display/", theme="dark")
+    me = reader(own)
+    me.go_to("/")
+    expect(me.page.locator("html")).to_have_attribute("data-theme", "dark")
+    me.page.emulate_media(media="print")
+    colours = me.page.evaluate(
+        """() => [[".post-text", "color"], ["body", "backgroundColor"]].map(([selector, name]) => {
+          const pixel = new OffscreenCanvas(1, 1).getContext("2d", { colorSpace: "srgb" });
+          pixel.fillStyle = "white";
+          pixel.fillRect(0, 0, 1, 1);
+          pixel.fillStyle = getComputedStyle(document.querySelector(selector))[name];
+          pixel.fillRect(0, 0, 1, 1);
+          return Math.max(...pixel.getImageData(0, 0, 1, 1).data.slice(0, 3));
+        })"""
+    )
+    assert colours[0] < 80, colours
+    assert colours[1] > 230, colours
+
+
+@pytest.mark.parametrize("path", ["/", "/accounts/preferences/", "/accounts/filters/", "/@{handle}/", "/search/"])
+def test_no_field_on_a_phone_is_so_small_that_ios_zooms(reader: OpenReader, own: HttpVisitor, path: str) -> None:
+    """Safari on iOS zooms into a field whose letters have less than 16 pixels, and stays so."""
+    me = reader(own, viewport=PHONE)
+    me.go_to(path.format(handle=own.handle))
+    small = me.page.evaluate(
+        """() => [...document.querySelectorAll("input, select, textarea")]
+          .filter((field) => !["hidden", "checkbox", "radio", "submit", "file"].includes(field.type))
+          .filter((field) => parseFloat(getComputedStyle(field).fontSize) < 16).map((field) => field.name)"""
+    )
+    assert small == []
+
+
 @pytest.mark.nightly
 def test_a_phone_that_is_turned_shows_the_whole_navigation(reader: OpenReader, own: HttpVisitor) -> None:
     me = home_with_a_post(reader, own, viewport={"width": PHONE["height"], "height": PHONE["width"]})

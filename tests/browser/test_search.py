@@ -1,6 +1,7 @@
 """Search in a browser: names are completed while a reader types, and the search finds posts."""
 
 import re
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -60,6 +61,33 @@ def test_a_pointer_completes_a_hashtag_and_escape_leaves_the_text_alone(
     options.filter(has_text=re.compile(f"^#{tag}$")).click()
     expect(box).to_have_value(f"#日本\n#{tag} ")
     expect(box).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("stored", "typed", "completed"),
+    [
+        ("dogsof{n}uk", "#DogsOf{n}", "#DogsOf{n}uk "),
+        ("izmir{n}haber", "#İzmir{n}", "#İzmir{n}haber "),
+        ("strasse{n}west", "#Straße{n}", "#Straße{n}west "),
+        ("كتاب{n}جديد", "#کتاب{n}", "#کتاب{n}جديد "),
+        ("été{n}bleu", "#Ete{n}", "#été{n}bleu "),
+    ],
+)
+def test_a_completed_hashtag_keeps_the_typed_letters(
+    reader: OpenReader, visitor: SignUpVisitor, stored: str, typed: str, completed: str
+) -> None:
+    """Screen readers read #DogsOfX as words. A tag with other accents is another tag, and replaces what is typed."""
+    number = next(visitor_numbers)
+    stored, typed, completed = (text.format(n=f"{number}x") for text in (stored, typed, completed))
+    friend, me = visitor(), reader(visitor())
+    friend.publishes(f"#{stored}")
+    me.go_to("/")
+    me.wait_for(lambda: bool(friend.get(f"/search/complete/?q=%23{quote(stored)}")["tags"]))
+    types(me, typed)
+    expect(me.page.locator("[role=listbox] > [role=option]").first).to_have_text(f"#{stored}")
+    box = me.page.locator("[data-composer] textarea")
+    box.press("Tab")
+    expect(box).to_have_value(completed)
 
 
 @pytest.mark.nightly

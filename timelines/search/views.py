@@ -74,10 +74,14 @@ async def autocomplete(request: SiteRequest) -> HttpResponseBase:
             prefix, viewer_id=get_viewer_id(request), limit=COMPLETIONS_SHOWN, caller=request.caller
         )
         return json_response({"accounts": [author_json(author) for author in authors]})
-    tags = await completing.complete_hashtags(
-        normalize_tag(prefix) or "", limit=COMPLETIONS_SHOWN, caller=request.caller
-    )
-    return json_response({"tags": [hashtag_json(tag) for tag in tags]})
+    typed = normalize_tag(prefix) or ""
+    tags = await completing.complete_hashtags(typed, limit=COMPLETIONS_SHOWN, caller=request.caller)
+    return json_response({"tags": [hashtag_json(tag) | _rest_json(tag, typed) for tag in tags]})
+
+
+def _rest_json(tag: str, typed: str) -> dict[str, str]:
+    """Return what completes the typed letters. A client that adds it keeps them, such as the capitals of #DogsOfX."""
+    return {"rest": tag.removeprefix(typed)} if tag.startswith(typed) else {}
 
 
 def _results_response(

@@ -208,7 +208,7 @@ async def test_handles_and_hashtags_are_completed(alice, bob, world):
     assert set(completions["accounts"][0]) == {"id", "handle", "display_name", "url"}
     assert (await alice.get_json("/search/complete/?q=@bo@local")).json() == completions  # the site is http://localhost
     assert (await alice.get_json("/search/complete/?q=@bo@elsewhere")).json() == {"accounts": []}
-    redis = [{"name": "redis", "url": "/tags/redis/"}]
+    redis = [{"name": "redis", "url": "/tags/redis/", "rest": "dis"}]
     assert (await alice.get_json("/search/complete/?q=%23RE")).json() == {"tags": redis}
     assert (await alice.get_json(f"/search/complete/?q={quote('＃日')}")).json()["tags"][0]["name"] == "日本"
     assert (await alice.get_json("/search/complete/?q=@")).json() == {"accounts": []}
