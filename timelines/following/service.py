@@ -54,7 +54,7 @@ class FollowingService:
             async with invalidate_around(self.homes, follower_id):
                 is_new = await self._add(Follow(follower_id, followed_id, now_ms))
             if is_new and self.notifications is not None:
-                await self.notifications.followed(follower_id=follower_id, followed_id=followed_id)
+                await self.notifications.followed(follower_id=follower_id, followed_id=followed_id, since_ms=now_ms)
         return is_new
 
     async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId) -> bool:
@@ -146,4 +146,6 @@ class FollowingService:
                 await self.follow_requests.remove(requester_id, target_id)
                 raise
             if is_new and self.notifications is not None:
-                await self.notifications.follow_requested(requester_id=requester_id, target_id=target_id)
+                await self.notifications.follow_requested(
+                    requester_id=requester_id, target_id=target_id, since_ms=now_ms
+                )

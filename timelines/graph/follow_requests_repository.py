@@ -47,11 +47,17 @@ class FollowRequests:
             await self._timelines.write_one("ZREM", sent, target_id)
 
     def exists(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
-        return self._has(keys.follow_requests(target_id), requester_id)
+        return self.asked_at_ms(requester_id, target_id).map(lambda at_ms: at_ms is not None)
+
+    def asked_at_ms(self, requester_id: AccountId, target_id: AccountId) -> Read[int | None]:
+        """Read the time (Unix ms) of a request, or None if there is none."""
+        command = "ZSCORE", keys.follow_requests(target_id), requester_id
+        return Read([command], lambda replies: None if replies[0] is None else int(float(replies[0])), self._timelines)
 
     def is_asking(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
         """Read whether the requester's side has the request. A withdrawal removes this side first."""
-        return self._has(keys.sent_follow_requests(requester_id), target_id)
+        command = "ZSCORE", keys.sent_follow_requests(requester_id), target_id
+        return Read([command], lambda replies: replies[0] is not None, self._timelines)
 
     def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """Read the accounts among `others` to which the account has sent a request."""
@@ -96,6 +102,3 @@ class FollowRequests:
         ]
         await run_together(*(self.remove(*pair) for pair in pairs))
         return bool(requesters or targets)
-
-    def _has(self, key: Key, member: AccountId) -> Read[bool]:
-        return Read([("ZSCORE", key, member)], lambda replies: replies[0] is not None, self._timelines)

@@ -24,6 +24,8 @@ OWN_KINDS: Final = KINDS_WITHOUT_POST | {"draft"}
 """Kinds about what the reader did, which no other account causes."""
 RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request", "draft"})
 """Kinds whose cause can be undone and repeated. The other kinds are about a post, which is published once."""
+ENDING_KINDS: Final = frozenset[NotificationKind]({"follow", "request"})
+"""Kinds whose notification ends with its cause: a new follow is a new notification, as in Mastodon."""
 
 TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
     "mention": "mention",

@@ -136,10 +136,14 @@ class PendingNotificationService:
 
     async def _deliver(self, entry: PendingNotification) -> None:
         actor_id, reader_id = entry.actor_id, entry.reader_id
-        if entry.kind == "follow" and await self.follows.is_following(actor_id, reader_id):
-            await self.notifications.followed(follower_id=actor_id, followed_id=reader_id)
-        elif entry.kind == "request" and await self.follow_requests.exists(actor_id, reader_id):
-            await self.notifications.follow_requested(requester_id=actor_id, target_id=reader_id)
+        if entry.kind == "follow":
+            since = await self.follows.followers_among(reader_id, [actor_id])
+            if actor_id in since:
+                await self.notifications.followed(follower_id=actor_id, followed_id=reader_id, since_ms=since[actor_id])
+        elif entry.kind == "request":
+            since_ms = await self.follow_requests.asked_at_ms(actor_id, reader_id)
+            if since_ms is not None:
+                await self.notifications.follow_requested(requester_id=actor_id, target_id=reader_id, since_ms=since_ms)
         elif entry.kind == "like" and entry.post_id is not None:  # `liked` checks whether the like exists
             post = Post(entry.post_id, reader_id, "")
             await self.notifications.liked(account_id=actor_id, post=post)

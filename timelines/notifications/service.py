@@ -115,11 +115,11 @@ class NotificationService:
             if since_ms is not None:
                 await self._add({post.author_id: "like"}, account_id, post.id, since_ms)
 
-    async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None:
-        await self._add({followed_id: "follow"}, follower_id, None)
+    async def followed(self, *, follower_id: AccountId, followed_id: AccountId, since_ms: int) -> None:
+        await self._add({followed_id: "follow"}, follower_id, None, since_ms)
 
-    async def follow_requested(self, *, requester_id: AccountId, target_id: AccountId) -> None:
-        await self._add({target_id: "request"}, requester_id, None)
+    async def follow_requested(self, *, requester_id: AccountId, target_id: AccountId, since_ms: int) -> None:
+        await self._add({target_id: "request"}, requester_id, None, since_ms)
 
     async def poll_ended(self, post: Post, reader_ids: Collection[AccountId]) -> None:
         """Notify the readers, who may include the author, that the poll of the post has ended."""

@@ -41,6 +41,14 @@ async def test_a_notification_that_exists_since_the_event_is_not_added_again(sto
     assert await notifications.add(READER, heard("like", later_ms), since_ms=NOW_MS + 1) == id_at(later_ms)
 
 
+@pytest.mark.parametrize("kind", ["follow", "request"])
+async def test_the_same_follow_is_added_once_and_the_next_one_again(store: Store, kind: NotificationKind) -> None:
+    notifications = Notifications(store)
+    await notifications.add(READER, heard(kind, NOW_MS), since_ms=NOW_MS)
+    assert await notifications.add(READER, heard(kind, NOW_MS + 3 * DAY_MS), since_ms=NOW_MS) is None
+    assert await notifications.add(READER, heard(kind, NOW_MS + 9), since_ms=NOW_MS + 8) == id_at(NOW_MS + 9)
+
+
 @pytest.mark.parametrize("kind", ["mention", "reply"])
 async def test_a_non_recurring_kind_is_added_once(store: Store, kind: NotificationKind) -> None:
     notifications = Notifications(store)

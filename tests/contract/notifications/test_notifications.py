@@ -1,5 +1,7 @@
 """Notifications: their receivers, repetitions and visibility."""
 
+import pytest
+
 from socialsite.container import Services
 from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
 from tests.support.reacting import PersonReactions
@@ -118,6 +120,22 @@ async def test_notifications_of_undone_actions_are_hidden(
     assert await count_unread(alice) == 0
     await bob.follows(alice)
     assert await notification_texts(alice) == ["follow by bob"]
+
+
+@pytest.mark.parametrize("kind", ["follow", "request"])
+async def test_a_follow_or_request_after_the_end_of_the_first_is_notified_again(three: ThreePeople, kind: str) -> None:
+    alice, bob, _ = three
+    if kind == "request":
+        await alice.locks()
+    for _ in range(3):
+        for _ in range(2):
+            await bob.follows(alice)
+        assert await notification_texts(alice) == [f"{kind} by bob"]
+        assert await count_unread(alice) == 1
+        await mark_all_read(alice)
+        await bob.follows(alice)
+        assert await count_unread(alice) == 0
+        await bob.unfollows(alice)
 
 
 async def test_a_deleted_posts_like_notifications_are_hidden(three: ThreePeople, acts: PersonReactions) -> None:

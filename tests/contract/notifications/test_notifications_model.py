@@ -38,6 +38,14 @@ class Model:
         if reader != told[1] and told not in self.told.setdefault(reader, []):
             self.told.setdefault(reader, []).append(told)
 
+    def forget(self, reader: str, told: Told) -> None:
+        """Remove a notification whose follow ended, because the next follow is notified again."""
+        notifications = self.told.setdefault(reader, [])
+        if told in notifications:
+            at = notifications.index(told)
+            notifications.remove(told)
+            self.read[reader] = self.read.get(reader, 0) - (at < self.read.get(reader, 0))
+
     def sees(self, reader: str, at: int) -> bool:
         kind, actor, post = self.told[reader][at]
         if actor in self.suspended or (reader, actor) in self.mutes:
@@ -125,8 +133,11 @@ class Play:
 
     async def follow(self, actor: Person) -> None:
         target = self.other(actor)
+        pair = actor.handle, target.handle
         if await self.does(lambda: actor.follows(target)):
-            self.model.follows.add((actor.handle, target.handle))
+            if pair not in self.model.follows:
+                self.model.forget(target.handle, ("follow", actor.handle, None))
+            self.model.follows.add(pair)
             self.model.tell(target.handle, ("follow", actor.handle, None))
 
     async def unfollow(self, actor: Person) -> None:
