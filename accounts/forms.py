@@ -15,10 +15,12 @@ from accounts.accounts.passwords import PASSWORD_MAX_LENGTH, validate_new_passwo
 from accounts.accounts.validation import (
     BIO_MAX_GRAPHEMES,
     BYTES_PER_GRAPHEME_CAP,
+    HANDLE_ERROR_MESSAGES,
     LINK_MAX_LENGTH,
     NAME_MAX_GRAPHEMES,
     RAW_HANDLE_MAX_LENGTH,
-    validate_handle,
+    InvalidHandle,
+    parse_new_handle,
     validate_profile_texts,
 )
 from accounts.addresses import ADDRESS_MAX_LENGTH, InvalidAddress, normalize_address
@@ -154,9 +156,9 @@ class SignUpForm(NewPasswordForm):
         """Check the handle here, too, so that the page shows all errors at once. Return the handle unchanged."""
         handle: str = self.cleaned_data["handle"]
         try:
-            validate_handle(handle)
-        except FieldErrors as error:
-            raise ValidationError(str(error.fields["handle"])) from None
+            parse_new_handle(handle)
+        except InvalidHandle as error:
+            raise ValidationError(str(HANDLE_ERROR_MESSAGES[error.code]), error.code) from None
         return handle
 
     def clean_display_name(self) -> str:
@@ -340,8 +342,8 @@ async def validate_password_form(
         try:
             await validate_new_password(password, account or Account(**names), is_known=is_known)
         except ValidationError as error:
-            texts = [PASSWORD_ERRORS.get(each.code, each) for each in error.error_list]
-            form.add_error(form.new_password_name, texts)
+            faults = [ValidationError(PASSWORD_ERRORS.get(each.code, each), each.code) for each in error.error_list]
+            form.add_error(form.new_password_name, ValidationError(faults))
     return validate_form(form)
 
 

@@ -3,7 +3,7 @@
 An error class of an app derives from the base class with its HTTP status (socialsite/web/middleware/errors.py).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 
@@ -28,6 +28,8 @@ class ApiError(Exception):
     field: str = ""
     api_message: LazyText = ""
     """Mastodon's text of this error, if apps know it, for the client API. Pages show `message` and `fields`."""
+    details: Mapping[str, Sequence[tuple[str, LazyText]]] = {}
+    """Mastodon's code and the text of each fault of a field, for the client API. The default is made of `fields`."""
     headers: Mapping[str, str] = {}
     """Headers of the response."""
 

@@ -85,18 +85,23 @@ class InvalidText(ValueError):
 
 
 class InvalidHandle(InvalidText):
-    """The text is not a handle in any spelling. `code` is "empty", "too_long" or "characters"."""
+    """The text is no handle of a new account. `code` is "empty", "too_long", "characters" or "reserved"."""
+
+
+def parse_new_handle(raw: str, *, allow_reserved: bool = False) -> str:
+    """Return the stored form of a handle for a new account. Raises InvalidHandle."""
+    handle = normalize_handle(raw.strip().removeprefix("@"))
+    if not allow_reserved and is_reserved(handle):
+        raise InvalidHandle("reserved")
+    return handle
 
 
 def validate_handle(raw: str, *, allow_reserved: bool = False) -> str:
     """Return the stored form of a handle for a new account. Raises FieldErrors."""
     try:
-        handle = normalize_handle(raw.strip().removeprefix("@"))
+        return parse_new_handle(raw, allow_reserved=allow_reserved)
     except InvalidHandle as error:
         raise FieldErrors({"handle": HANDLE_ERROR_MESSAGES[error.code]}) from None
-    if not allow_reserved and is_reserved(handle):
-        raise FieldErrors({"handle": HANDLE_ERROR_MESSAGES["reserved"]})
-    return handle
 
 
 def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:

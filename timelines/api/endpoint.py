@@ -5,7 +5,7 @@ may return a response instead. It reads no cookie, so it needs no CSRF token.
 `request.account` and `request.token` belong to the access token (accounts/sessions/middleware.py).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from typing import Concatenate
 
@@ -15,24 +15,31 @@ from accounts.errors import AccountRequired, InvalidToken, MissingScope
 from accounts.oauth.scopes import includes
 from socialsite.web.requests import AsyncView, P, SiteRequest
 from socialsite.web.responses import json_response
+from timelines.api.fields import naming
 
 DataView = Callable[Concatenate[SiteRequest, P], Awaitable[object]]
 
 
 def endpoint(
-    *scopes: str | None, needs_account: bool = False, needs_token: bool = False
+    *scopes: str | None,
+    needs_account: bool = False,
+    needs_token: bool = False,
+    names: Mapping[str, str] | None = None,
 ) -> Callable[[DataView[P]], AsyncView[P]]:
     """Check that a token has one of the scopes, before the view is called.
 
     Without a token the view is called for a visitor, unless it needs an account or a token. If the scope is
-    None, an invalid token is ignored. Raises InvalidToken (401), MissingScope (403), AccountRequired (422).
+    None, an invalid token is ignored. Errors name a field by `names`, if it has another name in the API.
+
+    Raises InvalidToken (401), MissingScope (403), AccountRequired (422).
     """
 
     def mark(view: DataView[P]) -> AsyncView[P]:
         @wraps(view)
         async def check_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             check_token(request, scopes, needs_account=needs_account, needs_token=needs_token)
-            data = await view(request, *args, **kwargs)
+            with naming(names or {}):
+                data = await view(request, *args, **kwargs)
             return data if isinstance(data, HttpResponseBase) else json_response({} if data is None else data)
 
         check_and_call.csrf_exempt = True  # type: ignore[attr-defined]  # read by Django

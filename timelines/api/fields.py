@@ -5,13 +5,14 @@ Nested JSON becomes flat as in form data: `{"source": {"privacy": "public"}}` is
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 
 import msgspec
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Invalid, MalformedRequest
+from socialsite.errors import ApiError, Invalid, MalformedRequest
 from socialsite.ids import parse_id
 from socialsite.web.display import activate_language
 from socialsite.web.request_budget import FieldBudget
@@ -45,6 +46,16 @@ def api_fields(request: SiteRequest) -> FormFields:
         fields = request._api_fields = reject_invalid_text([*query, *_parse_body(request)])  # type: ignore[attr-defined]
         activate_language(fields.get("lang", ""))
     return fields
+
+
+@contextmanager
+def naming(names: Mapping[str, str]) -> Iterator[None]:
+    """Name the fields of an error as in the API. `names` has these names by those of the services."""
+    try:
+        yield
+    except ApiError as error:
+        error.fields = {names.get(name, name): text for name, text in error.fields.items()}
+        raise
 
 
 def flag(fields: FormFields, name: str, default: bool = False) -> bool:

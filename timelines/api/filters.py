@@ -31,7 +31,7 @@ async def index(request: SiteRequest) -> list[Json]:
     return [filter_entity(members) for members in groups.values()]
 
 
-@endpoint("write:filters", needs_account=True)
+@endpoint("write:filters", needs_account=True, names={"phrase": "keywords_attributes"})
 async def create(request: SiteRequest) -> Json:
     fields = api_fields(request)
     shared = _parse_shared(fields, request.services.clock.now_ms(), NEW_FILTER)
@@ -45,7 +45,7 @@ async def show(request: SiteRequest, group_id: int) -> Json:
     return filter_entity(await _service(request).group(require_viewer_id(request), group_id))
 
 
-@endpoint("write:filters", needs_account=True)
+@endpoint("write:filters", needs_account=True, names={"phrase": "keywords_attributes"})
 async def edit(request: SiteRequest, group_id: int) -> Json:
     """Change a filter. Keywords with an id are changed, or removed by `_destroy`; the others are added."""
     fields, me, service = api_fields(request), require_viewer_id(request), _service(request)
@@ -77,7 +77,7 @@ async def keywords(request: SiteRequest, group_id: int) -> list[Json]:
     return [keyword_entity(each) for each in members if each.phrase]
 
 
-@endpoint("write:filters", needs_account=True)
+@endpoint("write:filters", needs_account=True, names={"phrase": "keyword"})
 async def add_keyword(request: SiteRequest, group_id: int) -> Json:
     me, service, phrase = require_viewer_id(request), _service(request), _parse_phrase(api_fields(request))
     await service.group(me, group_id)
@@ -91,7 +91,7 @@ async def show_keyword(request: SiteRequest, number: int) -> Json:
     return keyword_entity(await _find(request, number))
 
 
-@endpoint("write:filters", needs_account=True)
+@endpoint("write:filters", needs_account=True, names={"phrase": "keyword"})
 async def edit_keyword(request: SiteRequest, number: int) -> Json:
     me, stored = require_viewer_id(request), await _find(request, number)
     phrase = _parse_phrase(api_fields(request), stored) or (stored.phrase, stored.whole_word)

@@ -16,7 +16,7 @@ from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, requ
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
 from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity, profile_entity
-from timelines.api.fields import api_fields, flag, ids_field, object_fields
+from timelines.api.fields import api_fields, flag, ids_field, naming, object_fields
 from timelines.api.pagination import api_page
 from timelines.api.presenters import accounts_by_id, accounts_json, requires_keys
 from timelines.api.relationships import accounts_response
@@ -38,6 +38,7 @@ from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_AT_ONCE = 40
 DEFAULT_BY_VISIBILITY = {visibility: audience for audience, visibility in VISIBILITY_BY_DEFAULT.items()}
+ERROR_NAMES = {"bio": "note", "link": "fields_attributes", "language": "source[language]"}
 NOT_OFFERED = _("This site does not offer this.")
 
 
@@ -178,13 +179,13 @@ async def check_pictures(request: SiteRequest) -> None:
 
 
 @accepts_files(2 * UPLOAD_MAX_BYTES, check_pictures)
-@endpoint("write:accounts", needs_account=True)
+@endpoint("write:accounts", needs_account=True, names=ERROR_NAMES)
 async def update_credentials(request: SiteRequest) -> Json:
     return await _update(request)
 
 
 @accepts_files(2 * UPLOAD_MAX_BYTES, check_pictures)
-@endpoint("write:accounts", needs_account=True)
+@endpoint("write:accounts", needs_account=True, names=ERROR_NAMES)
 async def update_profile(request: SiteRequest) -> Json:
     return profile_entity(await _update(request))
 
@@ -211,7 +212,8 @@ async def _update(request: SiteRequest) -> Json:
         )
     for kind in kinds:
         for content in get_files(request, kind)[:1]:
-            await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=content)
+            with naming({"file": kind}):
+                await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=content)
     return await own_account_json(request, await services[AccountService].get(me))
 
 

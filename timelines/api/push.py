@@ -23,7 +23,7 @@ async def show(request: SiteRequest) -> Json:
     return await _respond(request, subscription)
 
 
-@endpoint("push", needs_account=True)
+@endpoint("push", needs_account=True, names={"endpoint": "subscription[endpoint]", "keys": "subscription[keys]"})
 async def create(request: SiteRequest) -> Json:
     """Subscribe the token in place of its earlier subscription. Messages contain the token, as apps expect it."""
     me, fields, service = require_viewer_id(request), api_fields(request), request.services[PushService]

@@ -38,6 +38,8 @@ EDITED_FIELDS = ("text", "spoiler_text", "sensitive", "media_ids", "poll[options
 """The fields that an edit empties if it leaves them out, as in Mastodon: clients leave empty fields out."""
 FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to"}
 """Mastodon's names of form fields -> the names of PostForm."""
+ERROR_NAMES = {"in_reply_to": "in_reply_to_id"}
+"""Names of PostForm -> the names in errors. Mastodon has `text` there, too."""
 FLAGS = ("sensitive", "poll[multiple]")
 NUMBERED = re.compile(r"^media_attributes\[\d+\]")
 
@@ -65,7 +67,7 @@ def apply_preferences(account: Account, fields: FormFields) -> None:
         fields.add("visibility", preferences.audience)
 
 
-@endpoint("write:statuses", needs_account=True)
+@endpoint("write:statuses", needs_account=True, names=ERROR_NAMES)
 async def publish(request: SiteRequest) -> Raw | Json:
     """Publish a post, or schedule it if it has the field `scheduled_at`."""
     viewer, services, fields = require_viewer(request), request.services, post_fields(request)

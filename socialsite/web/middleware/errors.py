@@ -4,7 +4,7 @@ Each base class of socialsite/errors.py has one status. Errors of the store get 
 client may safely repeat the request. An error of any other class is a defect and gets 500, without details.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from http import HTTPStatus
 
@@ -29,6 +29,7 @@ from socialsite.web.responses import json_response, page_response, redirect_with
 log = structlog.get_logger("socialsite.errors")
 
 LazyText = str | Promise
+Details = Mapping[str, Sequence[tuple[str, LazyText]]]
 RETRY_AFTER_S = 3
 """Retry-After for an unavailable store, since a restart or failover takes about this time."""
 
@@ -120,6 +121,7 @@ def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
         fields=getattr(error, "fields", {}),
         headers=_error_headers(error, status),
         api_message=getattr(error, "api_message", ""),
+        details=getattr(error, "details", {}),
     )
 
 
@@ -133,12 +135,13 @@ def error_response(
     headers: Mapping[str, str] | None = None,
     template: str | None = None,
     api_message: LazyText = "",
+    details: Details | None = None,
     **page: object,
 ) -> HttpResponse:
     """Return an error as JSON or as a page. The view's `on_error_page` may add context, for example a post's text."""
     texts = {name: str(value) for name, value in (fields or {}).items()}
     if is_api_path(request.path_info):
-        return _api_error_response(status, message, texts, headers, api_message)
+        return _api_error_response(status, message, texts, headers, api_message, details)
     if wants_json(request):
         return json_response({"error": code, "message": str(message), "fields": texts}, status, headers)
     reason = next(iter(texts.values())) if texts and status == HTTPStatus.UNPROCESSABLE_ENTITY else str(message)
@@ -152,7 +155,12 @@ def error_response(
 
 
 def _api_error_response(
-    status: int, message: LazyText, fields: Mapping[str, str], headers: Mapping[str, str] | None, api_message: LazyText
+    status: int,
+    message: LazyText,
+    fields: Mapping[str, str],
+    headers: Mapping[str, str] | None,
+    api_message: LazyText,
+    details: Details | None,
 ) -> HttpResponse:
     """Return an error in the form of Mastodon's API. Its clients know 422 where pages have 409."""
     data: dict[str, object] = {"error": str(API_MESSAGES.get(status, message))}
@@ -160,8 +168,9 @@ def _api_error_response(
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     if status == HTTPStatus.UNPROCESSABLE_ENTITY and fields:
         data["error"] = str(api_message) or _("Validation failed: %s") % " ".join(fields.values())
+        faults = details or {name: [("ERR_INVALID", text)] for name, text in fields.items()}
         data["details"] = {
-            name: [{"error": "ERR_INVALID", "description": description}] for name, description in fields.items()
+            name: [{"error": code, "description": str(text)} for code, text in each] for name, each in faults.items()
         }
     return json_response(data, status, headers)
 

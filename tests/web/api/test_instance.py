@@ -9,6 +9,7 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.values import TokenGrant
 from socialsite.asgi import application
 from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.api import ApiClient
 from tests.support.visitor import PASSWORD
 from tests.support.world import World
@@ -122,14 +123,53 @@ async def test_an_app_signs_a_person_up(site: Services) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("username", "no spaces"), ("password", "short"), ("agreement", "false"), ("username", "")]
+    ("wrong", "codes"),
+    [
+        ({"username": "no spaces"}, {"username": ["ERR_INVALID"]}),
+        ({"username": "a" * 21}, {"username": ["ERR_TOO_LONG"]}),
+        ({"username": "a" * 101}, {"username": ["ERR_TOO_LONG"]}),
+        ({"username": "Admin"}, {"username": ["ERR_RESERVED"]}),
+        ({"username": "ALICE", "password": "short"}, {"username": ["ERR_TAKEN"], "password": ["ERR_TOO_SHORT"]}),
+        ({"password": "12345"}, {"password": ["ERR_TOO_SHORT", "ERR_INVALID", "ERR_INVALID"]}),
+        ({"password": "carol_12"}, {"password": ["ERR_INVALID"]}),
+        ({"password": "x" * 5_000}, {"password": ["ERR_TOO_LONG"]}),
+        ({"email": "no address"}, {"email": ["ERR_INVALID"]}),
+        ({"email": "carol@blocked.example"}, {"email": ["ERR_BLOCKED"]}),
+        ({"agreement": "false", "reason": "x"}, {"agreement": ["ERR_ACCEPTED"]}),
+        (
+            {"username": "", "email": "", "password": "", "agreement": False},
+            {"username": ["ERR_BLANK"], "password": ["ERR_BLANK"], "agreement": ["ERR_ACCEPTED"]},
+        ),
+    ],
 )
-async def test_a_wrong_sign_up_names_its_field(site: Services, field: str, value: str) -> None:
+async def test_a_wrong_sign_up_names_each_fault(
+    site: Services, world: World, wrong: dict[str, object], codes: dict[str, list[str]]
+) -> None:
+    await world.people("alice")
+    await site.site.change(blocked_mail_domains=("blocked.example",))
     async with await open_app(site) as app:
-        answer = await app.post("/api/v1/accounts", **{**RIGHT, field: value})
+        answer = await app.post("/api/v1/accounts", **{**RIGHT, **wrong})
     assert answer.status_code == 422
-    assert field in answer.json()["details"]
+    details = answer.json()["details"]
+    assert {name: [fault["error"] for fault in faults] for name, faults in details.items()} == codes
+    assert all(fault["description"] in answer.json()["error"] for faults in details.values() for fault in faults)
     assert await site[AccountService].find_by_handle("carol") is None
+
+
+async def test_a_sign_up_by_an_app_reads_the_address_and_the_reason(site: Services, settings) -> None:
+    settings.MAIL_REQUIRED = True
+    await site.site.change(joining="approval")
+    async with await open_app(site) as app:
+        refused = await app.post("/api/v1/accounts", **RIGHT | {"email": "", "reason": "short"})
+        assert {name: faults[0]["error"] for name, faults in refused.json()["details"].items()} == {
+            "email": "ERR_INVALID", "reason": "ERR_TOO_SHORT",
+        }  # fmt: skip
+        assert (
+            await app.post("/api/v1/accounts", **RIGHT, reason="I would like to read my friends.")
+        ).status_code == 200
+    account = await site[AccountService].find_by_handle("carol")
+    assert account is not None
+    assert (await site.mail.mails.find(AccountId(account.id))).pending == RIGHT["email"]
 
 
 async def test_a_sign_up_needs_the_token_of_an_app(site: Services, open_api: OpenApi) -> None:

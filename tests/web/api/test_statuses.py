@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from socialsite.container import Services
 from tests.support.world import World
 from tests.web.api.conftest import OpenApi
@@ -283,3 +285,35 @@ async def test_the_author_chooses_who_may_quote(open_api: OpenApi) -> None:
     assert account["source"]["quote_policy"] == "nobody"
     other = (await alice.post(STATUSES, status="other")).json()
     assert (await bob.post(STATUSES, status="x", quoted_status_id=other["id"])).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "fields", "name"),
+    [
+        ("POST", "/api/v1/statuses", {"status": "hi", "in_reply_to_id": "x"}, "in_reply_to_id"),
+        ("POST", "/api/v1/statuses", {"status": "hi", "in_reply_to_id": "7"}, "in_reply_to_id"),
+        ("POST", "/api/v1/statuses", {"status": ""}, "text"),
+        ("PATCH", "/api/v1/accounts/update_credentials", {"note": "x" * 501}, "note"),
+        ("PATCH", "/api/v1/profile", {"note": "x" * 501}, "note"),
+        ("PATCH", "/api/v1/profile", {"fields_attributes": [{"name": "a", "value": "b"}]}, "fields_attributes"),
+        ("PATCH", "/api/v1/profile", {"source": {"language": "xx"}}, "source[language]"),
+        ("PATCH", "/api/v1/profile", {"display_name": "x" * 51}, "display_name"),
+        (
+            "POST", "/api/v2/filters",
+            {"title": "a", "context": ["home"], "keywords_attributes": [{"keyword": "x" * 500}]}, "keywords_attributes",
+        ),
+        ("POST", "/api/v1/filters", {"phrase": "x" * 500, "context": ["home"]}, "phrase"),
+        ("POST", "/api/v1/push/subscription", {"subscription": {"endpoint": "x"}}, "subscription[endpoint]"),
+    ],
+)  # fmt: skip
+async def test_an_error_names_the_field_of_the_request(
+    open_api: OpenApi, method: str, path: str, fields: dict[str, object], name: str
+) -> None:
+    api = await open_api("alice")
+    answer = await api.http.request(method, path, json=fields)
+    assert (answer.status_code, list(answer.json()["details"])) == (422, [name])
+
+
+async def test_an_error_names_the_picture_of_the_request(open_api: OpenApi) -> None:
+    answer = await (await open_api("alice")).http.patch("/api/v1/profile", files={"header": ("a.jpg", b"no picture")})
+    assert (answer.status_code, list(answer.json()["details"])) == (422, ["header"])
