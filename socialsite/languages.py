@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import langcodes
+from langcodes.data_dicts import MACROLANGUAGES
 from langcodes.tag_parser import LanguageTagError
 
 _LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
@@ -22,15 +23,12 @@ def _parse_tag(tag: str) -> str | None:
     code = tag.partition("-")[0]
     if code in LANGUAGE_NAMES:
         return code
-    for is_macro in (False, True):
-        try:
-            code = langcodes.standardize_tag(tag, macro=is_macro).partition("-")[0]
-        except LanguageTagError:
-            return None
-        code = _CODES_BY_SUBTAG.get(code, code)
-        if code in LANGUAGE_NAMES:
-            return code
-    return None
+    try:
+        code = langcodes.standardize_tag(tag).partition("-")[0]
+    except LanguageTagError:
+        return None
+    code = _CODES_BY_SUBTAG.get(code, code)
+    return next((each for each in (code, MACROLANGUAGES.get(code)) if each in LANGUAGE_NAMES), None)
 
 
 def parse_language(tag: str) -> str | None:

@@ -132,7 +132,7 @@ def parse_security_contact(text: str) -> str:
     text = text.strip()
     if re.fullmatch(r"[^\s:/@]+@[^\s:/@]+", text):
         return f"mailto:{text}"
-    if text and not re.match(r"(mailto:[^\s@]+@|https://)[^\s@]+$", text, re.IGNORECASE):
+    if text and not re.match(r"(mailto:[^\s@<>]+@[^\s@<>]+|https://\S+)$", text, re.IGNORECASE):
         raise ImproperlyConfigured(f'SECURITY_CONTACT must be a mailto: or https: address, not "{text}".')
     return text
 

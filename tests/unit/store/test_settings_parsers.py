@@ -246,9 +246,10 @@ def test_the_address_of_the_site_is_written_as_browsers_write_an_origin(text: st
 def test_a_contact_is_a_uri_that_push_services_accept() -> None:
     parse = settings_parsers.parse_security_contact
     assert parse("security@example.org") == "mailto:security@example.org"
-    for text in ("", "mailto:security@example.org", "https://example.org/security"):
+    for text in ("", "mailto:security@example.org", "https://example.org/security", "https://social.example/@admin"):
         assert parse(text) == text
-    for text in ("example.org", "tel:+49-1", "http://example.org", "mailto:", "mailto:nobody", "a b@example.org"):
+    wrong = ("mailto:", "mailto:nobody", "a b@example.org", "mailto: a@example.org", "mailto:<a@example.org>")
+    for text in ("example.org", "tel:+49-1", "http://example.org", *wrong):
         with pytest.raises(ImproperlyConfigured, match="SECURITY_CONTACT"):
             parse(text)
 
