@@ -19,6 +19,7 @@ from timelines.hashtags.trends import TrendService
 from timelines.home.announcements import render_announcements
 from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
+from timelines.onboarding.views import find_next_step
 from timelines.pages.page import PageRequest, TimelinePage
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import timeline_context, timeline_json
@@ -44,6 +45,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     marker = await pending_marker
     await request.services[TrendService].top()  # fills the cache of the process, from which the side panel reads
     suggested = await suggest_on_home(request, query, page)
+    onboarding_step = 0 if wants_json(request) else await find_next_step(request)
     preferences = require_account(request).preferences
     return respond(
         request,
@@ -52,7 +54,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
             "timeline": timeline_context(request, query, page, "home", marker),
             "announcements": render_announcements(request),
             "suggestions": suggested or "",
-            "onboarding_step": require_account(request).preferences.onboarding_step,
+            "onboarding_step": onboarding_step,
             "composer": composer_context(
                 preferences,
                 audience=default_audience(viewer.is_private, preferred=AUDIENCE_BY_NAME[preferences.audience]),

@@ -1,6 +1,7 @@
 """The three steps after a sign-up: a name and a picture, people to follow, and a first post. Each may be skipped.
 
-The preferences of an account contain its next step. Home shows a card until the steps are done or dismissed.
+The preferences of an account contain the first step that is not skipped. A step is done if the account has an avatar or
+a bio, follows an account, or has a post, wherever it got them. Home shows a card until the steps are done or dismissed.
 """
 
 import secrets
@@ -44,7 +45,20 @@ PEOPLE_SHOWN = 12
 
 
 async def show_next_step(request: SiteRequest) -> HttpResponseBase:
-    return SeeOther(_step_url(require_account(request).preferences.onboarding_step or PROFILE))
+    return SeeOther(_step_url(await find_next_step(request) or PROFILE))
+
+
+async def find_next_step(request: SiteRequest) -> int:
+    """Return the first step that the account has neither done nor skipped, or 0 if there is none."""
+    account = require_account(request)
+    step, me = account.preferences.onboarding_step, AccountId(account.id)
+    if not step:
+        return 0
+    follow_counts, post_count = await run_together(
+        request.services[FollowingService].counts(me), request.services[ReadingService].post_count(me)
+    )
+    is_done = bool(account.avatar or account.bio), bool(follow_counts.following), bool(post_count)
+    return next((each for each in range(step, POST + 1) if not is_done[each - 1]), 0)
 
 
 async def dismiss(request: SiteRequest) -> HttpResponseBase:

@@ -80,6 +80,16 @@ async def test_skipped_steps_change_nothing_and_come_back(newcomer):
     assert "ignored" not in home
 
 
+async def test_a_step_counts_wherever_it_was_done(newcomer, alice):
+    await newcomer.publish("hello from the composer")
+    assert "step 1 of 3" in (await newcomer.get("/")).text
+    await newcomer.post("/accounts/settings/", bio="I write")
+    assert "step 2 of 3" in (await newcomer.get("/")).text
+    assert await next_step(newcomer) == "/welcome/people/"
+    await newcomer.post("/@alice/follow/")
+    assert CARD not in (await newcomer.get("/")).text
+
+
 async def test_a_dismissed_card_stays_away_and_the_steps_stay_reachable(newcomer):
     assert await step_after(newcomer, "/welcome/") == "/"
     assert CARD not in (await newcomer.get("/")).text
