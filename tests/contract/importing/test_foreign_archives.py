@@ -199,7 +199,7 @@ def test_a_picture_of_another_folder_is_found_only_if_its_name_is_unique() -> No
     gzip.compress(b"\0" * 40_000_000),
     tarred({"outbox.json": b'{"orderedItems": [{]}'})[:-30],
     tarred({"x" * 40_000_000: b""}),
-])  # fmt: skip
+], ids=["large", "no tar", "cut", "long name"])  # fmt: skip
 def test_a_hostile_tar_is_unreadable(tar: bytes) -> None:
     with pytest.raises(ArchiveUnreadable):
         list(AccountArchive(BytesIO(tar)).lines(Tally()))
