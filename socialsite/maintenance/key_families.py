@@ -57,7 +57,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "public": "posts",
         "follows": "followers following listed members partitions",
         "jobs": "appeals backup dead deletions digests drift due fence held lock owed polls posts sanctions state"
-        " stream trail turn unfinished waiting worker",
+        " stream trail turn unfinished used waiting worker",
         "live": "alive hours online",
         "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()

@@ -5,10 +5,12 @@ the job again, so job handlers must be idempotent. One script deletes a finished
 A job that a worker has fetched is pending. When the worker's heartbeat expires, other workers claim its jobs.
 The server counts deliveries, so a job that kills every worker becomes a dead letter.
 
-Senders take turns: at most MAX_JOBS_PER_SENDER unfinished jobs of a sender are in the stream, in queues of jobs that
-take seconds only HEAVY_JOBS_PER_SENDER or one. Its other jobs wait in
+Senders take turns: at most MAX_JOBS_PER_SENDER unfinished jobs of a sender are in the stream. Its other jobs wait in
 a separate stream in their order, and each finished job moves the next job to the main stream. So a sender with 50,000
 jobs delays a job of another sender by at most MAX_JOBS_PER_SENDER jobs.
+
+In heavy queues, whose jobs take seconds, a sender has one job in the stream. After HEAVY_MS_PER_HOUR of work its jobs
+enter the stream only while it is empty, so that all such senders together delay others by one job.
 
 The queue does not interpret payloads. `worker.py` performs the jobs.
 """
@@ -34,7 +36,7 @@ STREAM_ID = re.compile(r"[1-9][0-9]{0,18}-[0-9]{1,19}")
 MAX_DEAD_LETTERS = 10_000
 WORKERS_READ_MAX = 200
 MAX_JOBS_PER_SENDER = 16  # in the stream: enough for a worker that performs 8 jobs and fetches the next
-HEAVY_JOBS_PER_SENDER = 2
+HOUR_MS, HEAVY_MS_PER_HOUR = 3_600_000, 60_000
 SENDERS_PER_ROUND, MAX_WAITING_STREAMS = 100, 100_000
 
 ADD, ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY, DEREGISTER, CREATE_GROUP = (
@@ -140,10 +142,11 @@ class JobQueue:
 
     def __init__(
         self, store: Store, name: str = OUTBOX, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY,
-        jobs_per_sender: int = MAX_JOBS_PER_SENDER,
+        *, is_heavy: bool = False,
     ) -> None:  # fmt: skip
         self._store = store
-        self._jobs_per_sender = jobs_per_sender
+        self._is_heavy = is_heavy
+        self._turn = (1, HEAVY_MS_PER_HOUR) if is_heavy else (MAX_JOBS_PER_SENDER, 0)
         self.on_dead_letter: Callable[[bytes], Awaitable[None]] | None = None
         """Called with the payload of a job before it becomes a dead letter. It may be called again for the same job."""
         self.name = name
@@ -168,6 +171,10 @@ class JobQueue:
         """STREAM of jobs of this sender that are not in the stream yet, field `payload`."""
         return Key("jobs", tag=self.name, name=f"waiting:{sender}")
 
+    def used_key(self, sender: str) -> Key:
+        """STRING: ms of work for this sender in a heavy queue. TTL an hour from the first of it."""
+        return Key("jobs", tag=self.name, name=f"used:{sender}")
+
     @property
     def dead_letters_key(self) -> Key:
         """STREAM of dead letters, about the newest 10,000: `payload`, `reason`, `tries`, `job`."""
@@ -186,7 +193,7 @@ class JobQueue:
         """Add a job and return its id. The jobs of a sender are fetched in their order, in turns with other senders."""
         command = self.add_command(payload)
         if sender is not None:
-            command = ADD.command(self._sender_keys(str(sender)), [payload, sender, self._jobs_per_sender])
+            command = ADD.command(self._sender_keys(str(sender)), [payload, sender, *self._turn])
         (added,) = await self._store.write(self.stream_key, command)
         return str(added.decode())
 
@@ -234,9 +241,12 @@ class JobQueue:
         reply = await self._with_group(lambda: self.node.blocking(*command, timeout_s=wait_ms / 1000))
         return [parse_job(id, fields) for id, fields in reply[0][1]] if reply else []
 
-    async def finish(self, job: Job, following: Sequence[bytes] = ()) -> bool:
-        """Delete `job` and add the following jobs. If `job` was deleted before, add nothing and return False."""
-        return await self._finish(job.id, job.sender, following)
+    async def finish(self, job: Job, following: Sequence[bytes] = (), used_ms: int = 0) -> bool:
+        """Delete `job` and add the following jobs. If `job` was deleted before, add nothing and return False.
+
+        In a heavy queue, `used_ms` of work are counted for its sender.
+        """
+        return await self._finish(job.id, job.sender, following, used_ms if self._is_heavy else 0)
 
     async def move_waiting_jobs(self) -> None:
         """Move waiting jobs to the stream if their senders have fewer than MAX_JOBS_PER_SENDER jobs there.
@@ -360,10 +370,11 @@ class JobQueue:
     # Private methods
 
     def _sender_keys(self, sender: str) -> list[Key]:
-        return [self.stream_key, self.unfinished_key, self.waiting_senders_key, self.waiting_jobs_key(sender)]
+        own = self.waiting_jobs_key(sender), self.used_key(sender)
+        return [self.stream_key, self.unfinished_key, self.waiting_senders_key, *own]
 
-    async def _finish(self, job_id: str, sender: str, following: Sequence[bytes] = ()) -> bool:
-        args = [CONSUMER_GROUP, job_id, sender, self._jobs_per_sender, *following]
+    async def _finish(self, job_id: str, sender: str, following: Sequence[bytes] = (), used_ms: int = 0) -> bool:
+        args = [CONSUMER_GROUP, job_id, sender, *self._turn, used_ms, HOUR_MS, *following]
         return bool(await self._run(FINISH, self._sender_keys(sender), args))
 
     async def _read_waiting_senders(self, limit: int = SENDERS_PER_ROUND) -> list[str]:

@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
 -- Purpose: delete a finished job, add the jobs that follow it, and move waiting jobs of its sender to the stream, in
 -- one step. allow-oom: the script runs on a full server, because it frees memory, too.
--- KEYS: the stream, the unfinished jobs by sender, the senders that wait, the waiting jobs of this sender.
+-- KEYS: the stream, the unfinished jobs by sender, the senders that wait, the waiting jobs of this sender, the ms of
+-- work for it.
 -- ARGV: group, id of the job ("": only move waiting jobs), sender ("": none), maximum number of the sender's jobs in
--- the stream, then the payloads of the following jobs.
+-- the stream, the ms of work after which its jobs wait for an empty stream (0: never), the ms of this job, the TTL of
+-- the ms of work, then the payloads of the following jobs.
 -- Returns: 1, or 0 if the job was finished before. Then nothing is added, so a chain of jobs never doubles.
 
 local stream, group, job, sender = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
@@ -23,7 +25,7 @@ if sender ~= "" then
     end
   end
 end
-for position = 5, #ARGV do
+for position = 8, #ARGV do
   if sender == "" then
     redis.call("XADD", stream, "*", "payload", ARGV[position])
   else
@@ -34,7 +36,15 @@ if sender == "" then
   return 1
 end
 
+local most_ms, used_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
+if used_ms > 0 and redis.call("INCRBY", KEYS[5], used_ms) == used_ms then
+  redis.call("PEXPIRE", KEYS[5], ARGV[7])
+end
+local is_late = most_ms > 0 and tonumber(redis.call("GET", KEYS[5]) or 0) >= most_ms
 local free = tonumber(ARGV[4]) - #unfinished
+if is_late and redis.call("XLEN", stream) > 0 then
+  free = 0
+end
 if free > 0 and redis.call("EXISTS", KEYS[4]) == 1 then
   for _, entry in ipairs(redis.call("XRANGE", KEYS[4], "-", "+", "COUNT", free)) do
     unfinished[#unfinished + 1] = redis.call("XADD", stream, "*", "sender", sender, unpack(entry[2]))

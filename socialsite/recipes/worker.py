@@ -193,12 +193,14 @@ class Worker:
         return task.exception()
 
     async def _perform_and_finish(self, job: Job) -> None:
+        started = asyncio.get_running_loop().time()
         with track_nodes() as nodes:
             following = await self._handle(job.payload)
+        used_ms = round(1000 * (asyncio.get_running_loop().time() - started))
         # If a server is killed, it must not lose the writes of a job that another server has deleted as finished.
         # The queue's own node needs no check: it would lose the writes and the deletion together.
         await wait_for_aof(nodes, unchecked_nodes=[self._queue.node])
-        await self._queue.finish(job, following)
+        await self._queue.finish(job, following, used_ms)
 
     async def _record_outcome(self, job: Job, error: BaseException | None) -> int | None:
         """Return the delay in ms before the next try, or None if the job is finished or a dead letter."""

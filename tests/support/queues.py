@@ -34,6 +34,6 @@ async def perform_all(queue: JobQueue, handle: Callable[[bytes], Awaitable[Seque
     await queue.create_group()
     while jobs := await queue.fetch("abad1dea", 100, 1):
         for job in jobs:
-            await queue.finish(job, await handle(job.payload))
+            await queue.finish(job, await handle(job.payload), used_ms=1)
             job_count += 1
     return job_count

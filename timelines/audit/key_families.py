@@ -50,6 +50,7 @@ TYPE_CHECKED_ONLY: tuple[tuple[str, str] | tuple[str, str, tuple[str, int]], ...
     (r"accounts:\{(ids\}:accounts|site\}:(settings|announcements))|timelines:\{ids\}:lists", "string"),
     (r"posts:\{[0-9a-f]+\}:(source|preview|unpreviewed)", "string"),
     (r"limits:.*|timelines:\{(\d+\}:notified|site\}:vapid)|jobs:\{alerts\}:(backup|state)", "string"),
+    (rf"jobs:\{{({QUEUES})\}}:used:\d+", "string"),
     (r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
     (rf"jobs:\{{audit\}}:drift|jobs:\{{({QUEUES})\}}:unfinished", "hash"),
     (r"series:\{b\d+\}:(buffer|batch):.*", "hash"),

@@ -103,7 +103,7 @@ class ArchiveQueue(JobQueue):
             stuck_after_ms=int(JOB_TIMEOUT_S * 1000) + 60_000,
             retry_delays_ms=(500, 1_000, 2_000, 4_000, *(8_000,) * 8),
         )
-        super().__init__(store, name, policy, jobs_per_sender=1)
+        super().__init__(store, name, policy, is_heavy=True)
 
 
 class ExportQueue(ArchiveQueue):

@@ -20,7 +20,7 @@ import structlog
 from socialsite.disk import is_storage_failure
 from socialsite.ids import AccountId
 from socialsite.recipes.job import PermanentFailure, make_job_decoder
-from socialsite.recipes.job_queue import HEAVY_JOBS_PER_SENDER, JobQueue
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store, StoreUnavailable
 from timelines.media.media import CONTENT_TYPES, Media, MediaSize, media_file, parse_name, upload_file
 from timelines.media.repository import MediaRows
@@ -80,7 +80,7 @@ class MediaQueue(JobQueue):
     """The queue of uploads that are not encoded yet."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(store, QUEUE_NAME, jobs_per_sender=HEAVY_JOBS_PER_SENDER)
+        super().__init__(store, QUEUE_NAME, is_heavy=True)
 
 
 encode_job = msgspec.msgpack.Encoder().encode

@@ -11,7 +11,7 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse, join_url
 from socialsite.recipes.job import make_job_decoder
-from socialsite.recipes.job_queue import HEAVY_JOBS_PER_SENDER, JobQueue
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
 from timelines.errors import PostNotFound
 from timelines.media.media import UPLOAD_TYPES
@@ -55,7 +55,7 @@ class PreviewQueue(JobQueue):
     """The queue of links to fetch."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(store, QUEUE_NAME, jobs_per_sender=HEAVY_JOBS_PER_SENDER)
+        super().__init__(store, QUEUE_NAME, is_heavy=True)
 
 
 @dataclass(kw_only=True, slots=True)

@@ -1,9 +1,17 @@
 """Senders take turns in the queue: many jobs of one sender do not delay the jobs of others."""
 
+import asyncio
+
 import pytest
 
 from socialsite.container import Services
-from socialsite.recipes.job_queue import CONSUMER_GROUP, MAX_JOBS_PER_SENDER, JobQueue
+from socialsite.recipes.job_queue import (
+    CONSUMER_GROUP,
+    HEAVY_MS_PER_HOUR,
+    HOUR_MS,
+    MAX_JOBS_PER_SENDER,
+    JobQueue,
+)
 from socialsite.recipes.worker import Worker
 from socialsite.store import Store, StoreFull
 from tests.support.queues import ALICE, BOB, take_one, take_payloads
@@ -11,6 +19,13 @@ from tests.support.topologies import Deployment
 
 BUSY, OTHER = 1, 2
 JOBS = 3 * MAX_JOBS_PER_SENDER
+
+
+@pytest.fixture
+async def heavy(store: Store) -> JobQueue:
+    queue = JobQueue(store, is_heavy=True)
+    await queue.create_group()
+    return queue
 
 
 async def add_jobs(queue: JobQueue, count: int = JOBS) -> list[bytes]:
@@ -103,12 +118,52 @@ async def test_a_full_server_refuses_new_jobs_and_moves_waiting_ones(queue: JobQ
         assert await take_payloads(queue) == payloads[1 : MAX_JOBS_PER_SENDER + 1]
 
 
-@pytest.mark.parametrize(("name", "count"), [("media", 2), ("previews", 2), ("archives", 1), ("exports", 1)])
-async def test_a_sender_has_few_jobs_before_others_in_queues_of_jobs_that_take_seconds(
-    services: Services, name: str, count: int
+@pytest.mark.parametrize("name", ["media", "previews", "archives", "exports"])
+async def test_a_sender_has_one_job_before_others_in_queues_of_jobs_that_take_seconds(
+    services: Services, name: str
 ) -> None:
     queue = services.background_queues[name].queue
     await queue.create_group()
     await add_jobs(queue, 16)
     await queue.add(b"other", sender=OTHER)
-    assert (await take_payloads(queue, count=count + 1))[-1] == b"other"
+    assert await take_payloads(queue) == [b"0", b"other"]
+
+
+async def test_all_senders_that_used_their_time_of_an_hour_delay_others_by_one_job(heavy: JobQueue) -> None:
+    busy = range(10, 16)
+    for sender in busy:
+        await heavy.add(b"first", sender=sender)
+    for job in await heavy.fetch(ALICE, 100, 1):
+        assert await heavy.finish(job, used_ms=HEAVY_MS_PER_HOUR)
+    for _ in range(3):
+        for sender in busy:
+            await heavy.add(b"late", sender=sender)
+    await heavy.add(b"other", sender=OTHER)
+    late, other = await heavy.fetch(ALICE, 100, 1)
+    assert (late.payload, other.payload) == (b"late", b"other")
+    await heavy.move_waiting_jobs()
+    assert await take_payloads(heavy) == []
+    await heavy.finish(late)
+    assert await take_payloads(heavy) == []  # the other one's job is not finished yet
+    await heavy.finish(other, used_ms=5)
+    performed = 0
+    while not performed or not (await heavy.read_depth()).is_empty:
+        await heavy.move_waiting_jobs()
+        (job,) = await heavy.fetch(ALICE, 100, 1)
+        performed += await heavy.finish(job, used_ms=5)
+    assert performed == 3 * len(busy) - 1
+
+
+async def test_the_time_of_a_sender_is_counted_for_an_hour(heavy: JobQueue, store: Store) -> None:
+    await heavy.add(b"job", sender=BUSY)
+
+    async def perform(payload: bytes) -> tuple[bytes, ...]:
+        await asyncio.sleep(0.02)
+        return ()
+
+    assert await Worker(heavy, perform).run_until_empty()
+    used_ms, ttl_ms = await store.node(heavy.stream_key).pipeline(
+        [("GET", heavy.used_key(str(BUSY))), ("PTTL", heavy.used_key(str(BUSY)))]
+    )
+    assert int(used_ms) >= 20
+    assert HOUR_MS - 60_000 < ttl_ms <= HOUR_MS
