@@ -8,6 +8,7 @@ and checks each new URL in the same way. Size, time, number of redirects and con
 import asyncio
 import socket
 import ssl
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -164,9 +165,10 @@ class OutgoingClient:
                         content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                         if response.status == 200 and content_type not in accept:
                             raise OutgoingRefused(f"the content type {content_type!r}")
-                        if response.headers.get("content-encoding", "identity").lower() != "identity":
-                            raise OutgoingRefused("a compressed body")  # which was not accepted
-                        return replace(response, body=await _read_body(stream, max_bytes, is_cut=is_cut))
+                        body = await _read_body(stream, max_bytes, is_cut=is_cut)
+                        if (coding := response.headers.get("content-encoding", "identity").lower()) != "identity":
+                            body = _decompress(body, coding, max_bytes, is_cut=is_cut)
+                        return replace(response, body=body)
                 url = join_url(url, location)
         raise OutgoingRefused("too many redirects")
 
@@ -264,3 +266,17 @@ async def _read_body(stream: httpcore.Response, max_bytes: int, *, is_cut: bool)
                 break
             raise OutgoingRefused(f"more than {max_bytes} bytes or {MAX_CHUNKS} chunks")
     return bytes(body[:max_bytes])
+
+
+def _decompress(body: bytes, coding: str, max_bytes: int, *, is_cut: bool) -> bytes:
+    """Return the body of a server that compresses although nobody accepted it (RFC 9110, 12.5.3)."""
+    if coding not in ("gzip", "x-gzip", "deflate"):
+        raise OutgoingRefused("a compressed body")
+    reader = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    try:
+        content = reader.decompress(body, max_bytes + 1)
+    except zlib.error as error:
+        raise OutgoingRefused("a compressed body that is damaged") from error
+    if not is_cut and (len(content) > max_bytes or not reader.eof):
+        raise OutgoingRefused(f"a compressed body that is damaged or has more than {max_bytes} bytes")
+    return content[:max_bytes]

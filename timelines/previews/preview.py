@@ -1,12 +1,7 @@
 """The preview of a link: which link of a post has one, and what is read from the page of the link."""
 
-import codecs
 import hashlib
-import html
-import re
-from contextlib import suppress
 from functools import lru_cache
-from html.parser import HTMLParser
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,17 +11,11 @@ from django.utils.http import is_same_domain
 
 from socialsite.characters import readable_url
 from timelines.posts.post import MediaAttachment, Post
+from timelines.previews.page import decode_page, read_elements
 from timelines.text.linkify import find_urls
 from timelines.text.post_text import TextRefused, normalize_text
 
 TITLE_MAX_LENGTH, DESCRIPTION_MAX_LENGTH = 150, 300
-MAX_TAGS = 500
-_TAG = re.compile(r"""<meta\b(?:[^<>"']|"[^"]{0,2000}"|'[^']{0,2000}'){0,200}+>""", re.IGNORECASE)
-"""A whole tag. Each tag is parsed alone, so that no page makes the parser slow."""
-_TITLE = re.compile(r"<title\b[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
-_CHARSET = re.compile(rb"""charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
-_NO_CHARSETS = frozenset({"idna", "punycode", "undefined"})
-"""Codecs of Python for other texts than pages. They raise other errors, or take quadratic time."""
 _ISOLATES = dict.fromkeys(range(0x2066, 0x206A))  # directions of text, which apps may show unisolated
 NAMES: Final = {
     "title": ("og:title", "twitter:title"),
@@ -48,17 +37,6 @@ class LinkPreview(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def host(self) -> str:
         """The host of the link, which no page can imitate."""
         return readable_url(self.url).partition("://")[2].partition("/")[0].removeprefix("www.")
-
-
-class _MetaParser(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.values: dict[str, str] = {}
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        name = (values.get("property") or values.get("name") or "").lower()
-        self.values.setdefault(name, values.get("content", ""))
 
 
 @lru_cache(maxsize=20_000)
@@ -85,30 +63,19 @@ def digest_of(url: str) -> str:
 
 def parse_page(url: str, body: bytes, content_type: str, now_ms: int) -> tuple[LinkPreview, str]:
     """Return the preview of a page, and the address of its picture or "". Without a title it is a failure."""
-    text = _decode(body, content_type)
-    parser = _MetaParser()
-    for number, match in enumerate(_TAG.finditer(text)):
-        if number == MAX_TAGS:
-            break
-        parser.feed(match[0])
-    texts = {part: next(filter(None, map(parser.values.get, names)), "") for part, names in NAMES.items()}
-    title = _TITLE.search(text)
+    title, metas = read_elements(decode_page(body, content_type))
+    values: dict[str, str] = {}
+    for meta in metas:
+        if content := meta.get("content", "").strip():
+            values.setdefault((meta.get("property") or meta.get("name") or "").lower(), content)
+    texts = {part: next(filter(None, map(values.get, names)), "") for part, names in NAMES.items()}
     preview = LinkPreview(
         url,
-        _clean(texts["title"] or (html.unescape(title[1]) if title else ""), TITLE_MAX_LENGTH),
+        _clean(texts["title"] or title, TITLE_MAX_LENGTH),
         _clean(texts["description"], DESCRIPTION_MAX_LENGTH),
         now_ms,
     )
-    return preview, texts["picture"].strip()
-
-
-def _decode(body: bytes, content_type: str) -> str:
-    """Return the text in the character set of the header or of the page, if Python knows it, else in UTF-8."""
-    for declared in filter(None, map(_CHARSET.search, (content_type.encode(), body[:4096]))):
-        with suppress(LookupError):
-            if (name := codecs.lookup(declared[1].decode()).name) not in _NO_CHARSETS:
-                return body.decode(name, "replace")
-    return body.decode(errors="replace")
+    return preview, texts["picture"]
 
 
 def _clean(text: str, max_length: int) -> str:

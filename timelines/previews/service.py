@@ -1,5 +1,6 @@
 """Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -28,7 +29,8 @@ from timelines.previews.repository import (
 
 QUEUE_NAME = "previews"
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
-PAGE_MAX_BYTES, PICTURE_MAX_BYTES = 512 * 1024, 4 * 1024 * 1024
+PAGE_MAX_BYTES, PICTURE_MAX_BYTES = 2 * 1024 * 1024, 4 * 1024 * 1024
+"""As in Mastodon. Large sites have their titles behind 700 kB of scripts."""
 RENEW_AFTER_MS = DAY_MS
 """A link that is published again after this time is fetched again."""
 RENEWALS_PER_ROUND = 20
@@ -118,7 +120,8 @@ class PreviewService:
         page = await self._get(url, PAGE_TYPES, PAGE_MAX_BYTES, is_cut=True)
         if page is None:
             return LinkPreview(url, fetched_ms=now_ms)
-        preview, picture_url = parse_page(url, page.body, page.headers.get("content-type", ""), now_ms)
+        content_type = page.headers.get("content-type", "")
+        preview, picture_url = await asyncio.to_thread(parse_page, url, page.body, content_type, now_ms)
         if not preview.title or not picture_url:
             return preview
         picture = await self._get(join_url(page.url, picture_url), UPLOAD_TYPES, PICTURE_MAX_BYTES)

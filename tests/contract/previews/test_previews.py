@@ -1,7 +1,12 @@
-"""Previews of links: what is fetched and stored, and where the preview is shown."""
+"""Previews of links: what is fetched and stored, and where the preview is shown.
+
+Pages have the forms of mastodon/mastodon#9466 and #30362, whatwg/encoding#345 and llun/activities.next#1521.
+"""
 
 import asyncio
+import gzip
 import time
+import zlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
@@ -25,7 +30,7 @@ from timelines.pages.presenters import entry_html, post_json
 from timelines.posts.post import Post
 from timelines.previews import repository
 from timelines.previews.preview import LinkPreview, digest_of, find_link, parse_page
-from timelines.previews.service import RENEW_AFTER_MS
+from timelines.previews.service import PAGE_MAX_BYTES, RENEW_AFTER_MS
 
 PAGE = """<html><head><title>Plain &amp; title</title>
 <meta property="og:title" content="A &quot;title&quot;"><meta name="description" content='What it
@@ -119,7 +124,7 @@ async def test_a_preview_stays_if_the_page_cannot_be_fetched_again(scene: Previe
         ("/private", redirect_to("http://169.254.169.254/latest/meta-data/")),
         ("/empty", respond("")),
         ("/hidden", respond("<title>\u202eevil\x07</title>")),
-        ("/large", respond("<p>" + "x" * 600_000 + "<title>late</title>")),
+        ("/large", respond("<p>" + "x" * 2_200_000 + "<title>late</title>")),
     ],
 )
 async def test_a_page_without_a_usable_title_has_no_preview(
@@ -355,6 +360,66 @@ def test_titles_and_descriptions_are_read_and_cleaned(page: str, charset: str, t
     assert (preview.title, preview.description) == (title, description)
 
 
+SERVED_AS = [
+    ("iso-8859-1", b"<title>It\x92s \x93new\x94</title>", "It’s “new”"),
+    ("us-ascii", b"<title>It\x92s \x93new\x94</title>", "It’s “new”"),
+    ("ISO-8859-9", b"<title>\xfd\x92</title>", "ı’"), ("tis-620", b"<title>\xa1\x92</title>", "ก’"),
+    ("shift_jis", b"<title>a \x87\x40</title>", "a ①"), ("euc-jp", b"<title>\xad\xa1</title>", "①"),
+    ("euc-kr", b"<title>\x8c\x63</title>", "똠"), ("gb2312", b"<title>\xa2\xe3</title>", "€"),
+    ("big5", b"<title>\x87\x40</title>", "䏰"), ("'UTF8'", "<title>é</title>".encode(), "é"),
+    ("", b"<meta charset=utf-16><title>plain</title>", "plain"),
+    ("", '<!-- charset=koi8-r --><meta charset="utf-8"><title>это</title>'.encode(), "это"),
+    ("", "<script charset=koi8-r>'<meta charset=koi8-r>'</script><title>это</title>".encode(), "это"),
+    ("", b"<meta content='text/html; charset=windows-1251' http-equiv=Content-Type><title>\xfd\xf2\xee</title>", "это"),
+    ("", b'<?xml version="1.0" encoding="windows-1251"?><html><title>\xfd\xf2\xee</title>', "это"),
+    ("", b"<title>caf\xe9</title>", "café"), ("utf-7", b"<title>+AGE- \xe9</title>", "+AGE- é"),
+    ("koi8-r", b"\xef\xbb\xbf<title>\xd1\x8d</title>", "э"), ("", "\ufeff<title>é</title>".encode("utf-16-le"), "é"),
+    ("replacement", b"<title>a</title>", "a"), ("iso-2022-kr", b"<title>a</title>", "a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("charset", "body", "title"), SERVED_AS)
+def test_a_page_is_decoded_as_browsers_decode_it(charset: str, body: bytes, title: str) -> None:
+    """The label of a page is one of the Encoding Standard, and no codec of Python."""
+    assert parse_page("https://a.example/", body, f"text/html; charset={charset}", 1)[0].title == title
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "picture"),
+    [
+        ("<!-- <title>old</title><meta property=og:title content=old> --><title>new</title>", "new", ""),
+        ("<script>'<title>js</title><meta property=og:title content=js>'</script><title>new</title>", "new", ""),
+        ("<svg><title>icon</title></svg><title>1 < 2 </b> x</title>", "1 < 2 </b> x", ""),
+        ("<input value='<meta property=og:title content=evil>'><title>new</title>", "new", ""),
+        ("<meta property=og:title content=''><meta property=og:title content=b>", "b", ""),
+        (
+            "<title>t</title><meta property=og:image content='/p?a=1&copy=2&reg3&amp;x=&lt;'>",
+            "t",
+            "/p?a=1&copy=2&reg3&x=<",
+        ),
+        ("<title>t</title><meta property=og:image content='/p?&#38;&copy;&eacute'>", "t", "/p?&©é"),
+        ("<META\nPROPERTY = 'og:title'\tCONTENT = \"a>b\"/>", "a>b", ""),
+        ("<!--><title>x</title><!-- --!><textarea><title>y</title></textarea>", "x", ""),
+        ("<title>cut", "cut", ""),
+        ('<link title="it\'s"><title>new</title>', "new", ""),
+    ],
+)
+def test_elements_are_read_as_browsers_read_them(page: str, title: str, picture: str) -> None:
+    preview, picture_url = parse_page("https://a.example/", page.encode(), "text/html", 1)
+    assert (preview.title, picture_url) == (title, picture)
+
+
+async def test_a_long_head_and_a_compressed_page_have_a_preview(scene: PreviewScene, three: ThreePeople) -> None:
+    page = f"<head><script>{'x' * 700_000}</script><title>Video</title><meta property=og:title content=Video>"
+    scene.site.answers["/long"] = respond(page)
+    scene.site.answers["/gzip"] = respond(gzip.compress(page.encode()), "text/html", "Content-Encoding: gzip")
+    scene.site.answers["/deflate"] = respond(zlib.compress(page.encode()), "text/html", "Content-Encoding: deflate")
+    for path in ("/long", "/gzip", "/deflate"):
+        post = await three[0].publishes(scene.site.origin + path)
+        await scene.deliver()
+        assert await scene.card(post) == "Video", path
+
+
 @pytest.mark.parametrize("charset", ["", "punycode"])
 @pytest.mark.parametrize(
     "part",
@@ -371,10 +436,15 @@ def test_titles_and_descriptions_are_read_and_cleaned(page: str, charset: str, t
         "<title ",
         "&#",
         "a",
+        "<a ",
+        "<a b c=d>",
+        "<script>",
+        "<svg></svg>",
+        "<meta charset ",
     ],
 )
 def test_no_page_makes_the_parser_slow(part: str, charset: str) -> None:
-    body = (part * (512 * 1024 // len(part))).encode()
+    body = (part * (PAGE_MAX_BYTES // len(part))).encode()
     began = time.process_time()
     parse_page("https://a.example/", body, f"text/html; charset={charset}", 1)
     assert time.process_time() - began < 3

@@ -33,6 +33,7 @@ def webp(duration_ms: int, loop: int) -> bytes:
         (gif(0), 100, 0), (gif(1), 100, 0), (gif(2), 20, 0), (gif(3), 30, 0), (gif(5), 50, 0),
         (gif(65_535), 655_350, 0), (gif(5, loop=None), 50, 1), (gif(5, loop=1), 50, 2), (gif(5, loop=7), 50, 8),
         (gif(5, loop=65_535), 50, 65_535), (webp(10, 0), 100, 0),
+        (webp(15, 3), 15, 3), (webp(16_000_000, 1), 655_350, 1),
     ],
 )  # fmt: skip
 def test_an_animation_keeps_its_speed_and_its_repetitions(
