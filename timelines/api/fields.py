@@ -32,6 +32,8 @@ MAX_OFFSET = 60
 """The maximum number of skipped results. Beyond it there are no results: clients page posts by `max_id`."""
 FALSE_TEXTS = frozenset({"0", "f", "false", "off", "no"})
 """All other texts are true, as in Rails. An empty text is an absent field."""
+KEPT_EMPTY = frozenset({"allowed_mentions"})
+"""The lists of which an empty one means something else than an absent one."""
 _ITEM_PATTERN = re.compile(r"\[([0-9]*)\]\[([^\[\]]+)\](\[\])?")
 
 
@@ -157,6 +159,8 @@ def _flatten(name: str, value: object, depth: int, budget: FieldBudget) -> Itera
         for key, each in value.items():
             yield from _flatten(f"{name}[{key}]", each, depth - 1, budget)
     elif isinstance(value, list):
+        if not value and name in KEPT_EMPTY:
+            yield f"{name}[]", ""
         for number, each in enumerate(value):
             yield from _flatten(f"{name}[{number}]" if isinstance(each, dict) else f"{name}[]", each, depth - 1, budget)
     elif isinstance(value, bool):

@@ -1,15 +1,19 @@
 """Posts in the API: publish, edit, delete and read them, with their threads, versions and polls."""
 
 import re
+from http import HTTPStatus
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from msgspec import Raw
 
+from accounts.accounts.service import AccountService
 from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
 from socialsite.languages import parse_language
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer, require_viewer_id
+from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.poll import poll_entity
 from timelines.api.entities.status import version_entity
@@ -20,6 +24,7 @@ from timelines.api.relationships import accounts_response
 from timelines.api.scheduled import schedule
 from timelines.api.timelines import timeline_response
 from timelines.errors import PostNotFound
+from timelines.notifications.service import MENTIONS_CAP
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json
 from timelines.pins.service import PinService, mark_pinned
@@ -31,6 +36,7 @@ from timelines.publishing.service import PublishingService
 from timelines.quotes.service import QuoteService
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
+from timelines.text.linkify import find_mentions
 from timelines.threads.service import ThreadService
 
 STATUSES_AT_ONCE = 20
@@ -68,13 +74,16 @@ def apply_preferences(account: Account, fields: FormFields) -> None:
 
 
 @endpoint("write:statuses", needs_account=True, names=ERROR_NAMES)
-async def publish(request: SiteRequest) -> Raw | Json:
+async def publish(request: SiteRequest) -> Raw | Json | HttpResponse:
     """Publish a post, or schedule it if it has the field `scheduled_at`."""
     viewer, services, fields = require_viewer(request), request.services, post_fields(request)
     apply_preferences(require_account(request), fields)
+    me = AccountId(viewer.id)
+    if unexpected := await _find_unexpected_mentions(request, me, fields):
+        error = _("This post mentions more accounts than you expect.")
+        return json_response({"error": error, "unexpected_accounts": unexpected}, HTTPStatus.UNPROCESSABLE_ENTITY)
     if fields.get("scheduled_at"):
         return await schedule(request, fields)
-    me = AccountId(viewer.id)
     post = await services[PublishingService].publish_form(
         PostForm.parse(fields),
         author_id=me,
@@ -84,6 +93,14 @@ async def publish(request: SiteRequest) -> Raw | Json:
     )
     services[AccountSummaryService].forget(me)
     return await load_status(request, await services[ReadingService].post(post.id, viewer_id=me))
+
+
+async def _find_unexpected_mentions(request: SiteRequest, me: AccountId, fields: FormFields) -> list[Raw]:
+    """Return the accounts that the text mentions, but not the field `allowed_mentions` if the request has it."""
+    allowed = fields.values_of("allowed_mentions")
+    handles = find_mentions(fields.get("text", ""))[:MENTIONS_CAP] if allowed else []
+    ids = await request.services[AccountService].find_ids_by_handle(handles) if handles else {}
+    return await accounts_json(request, [id for id in ids.values() if id != me and str(id) not in allowed])
 
 
 @endpoint("write:statuses", needs_account=True)

@@ -35,6 +35,30 @@ async def test_a_mention_with_the_host_of_the_site_notifies_and_is_an_entity(ope
     assert [(each["type"], each["status"]["id"]) for each in notifications] == [("mention", status["id"])]
 
 
+async def test_a_client_is_told_of_mentions_that_it_does_not_expect(open_api: OpenApi, world: World) -> None:
+    """mastodon/mastodon#18350: nothing is published and nobody notified, so that the client can ask first."""
+    alice, bob, _carol = clients = [await open_api(handle) for handle in ("alice", "bob", "carol")]
+    own = [await client.get("/api/v1/accounts/verify_credentials") for client in clients]
+    me, bob_id, carol_id = [each.json()["id"] for each in own]
+    text = "@Bob, @carol@localhost, @nobody and I, @alice"
+    later = {"scheduled_at": "2099-01-01T00:00:00Z"}
+    for body, unexpected in (
+        ({"json": {"status": text, "allowed_mentions": []}}, {bob_id, carol_id}),
+        ({"json": {"status": text, "allowed_mentions": [], **later}}, {bob_id, carol_id}),
+        ({"json": {"status": text, "allowed_mentions": [int(bob_id)]}}, {carol_id}),
+        ({"data": {"status": text, "allowed_mentions[]": ""}}, {bob_id, carol_id}),
+        ({"data": {"status": text, "allowed_mentions[]": [me, carol_id]}}, {bob_id}),
+    ):
+        answer = await alice.http.post(STATUSES, **body)
+        assert (answer.status_code, "error" in answer.json()) == (422, True), body
+        assert {each["id"] for each in answer.json()["unexpected_accounts"]} == unexpected
+    await world.deliver_all()
+    assert (await bob.get("/api/v1/notifications")).json() == []
+    assert (await alice.get(f"/api/v1/accounts/{me}/statuses")).json() == []
+    for fields in ({"allowed_mentions": [bob_id, carol_id, "x"]}, {"status": "no mention", "allowed_mentions": []}, {}):
+        assert (await alice.http.post(STATUSES, json={"status": text, **fields})).status_code == 200
+
+
 async def test_a_language_that_the_site_does_not_know_is_ignored(open_api: OpenApi) -> None:
     """Apps send the language of the device, such as Cantonese."""
     alice = await open_api("alice")
