@@ -60,12 +60,12 @@ async def test_a_client_is_told_of_mentions_that_it_does_not_expect(open_api: Op
 
 
 async def test_a_language_that_the_site_does_not_know_is_ignored(open_api: OpenApi) -> None:
-    """Apps send the language of the device, such as Cantonese."""
+    """Apps send the language of the device, such as Filipino, or Klingon."""
     alice = await open_api("alice")
-    for sent, stored in (("yue-Hant-HK", None), ("fil", "tl"), ("zh-TW", "zh")):
+    for sent, stored in (("tlh", None), ("fil", "tl"), ("yue-Hant-HK", "zh"), ("zh-TW", "zh")):
         status = await alice.post(STATUSES, status=f"in {sent}", language=sent)
         assert (status.status_code, status.json()["language"]) == (200, stored)
-    edited = await alice.http.put(f"{STATUSES}/{status.json()['id']}", json={"status": "edited", "language": "yue"})
+    edited = await alice.http.put(f"{STATUSES}/{status.json()['id']}", json={"status": "edited", "language": "tlh"})
     assert edited.json()["language"] == "zh"
 
 
