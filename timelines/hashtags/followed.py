@@ -1,5 +1,6 @@
 """Stores the normalized hashtags that an account follows in the sorted set `timelines:{<account>}:tags`."""
 
+from socialsite.characters import fold_hashtag
 from socialsite.ids import AccountId
 from socialsite.store import Store, load_script
 from timelines import keys
@@ -20,14 +21,19 @@ class FollowedHashtags:
         return None if result < 0 else bool(result)
 
     async def remove(self, account_id: AccountId, tag: str) -> bool:
-        removed = await self._timelines.write_one("ZREM", keys.followed_hashtags(account_id), tag)
+        forms = [stored for stored in await self._stored(account_id) if fold_hashtag(stored) == tag]
+        removed = await self._timelines.write_one("ZREM", keys.followed_hashtags(account_id), tag, *forms)
         return bool(removed)
 
     async def has(self, account_id: AccountId, tag: str) -> bool:
-        return await self._timelines.execute("ZSCORE", keys.followed_hashtags(account_id), tag) is not None
+        return tag in await self.all(account_id)
 
     async def all(self, account_id: AccountId) -> list[str]:
         """Return all followed hashtags. The hashtag that was followed last is first."""
+        return list(dict.fromkeys(map(fold_hashtag, await self._stored(account_id))))
+
+    async def _stored(self, account_id: AccountId) -> list[str]:
+        """Return the hashtags as they were folded when they were followed. Older releases folded fewer letters."""
         key = keys.followed_hashtags(account_id)
         tags = await self._timelines.execute("ZREVRANGE", key, 0, FOLLOWED_HASHTAGS_CAP - 1)
         return [tag.decode() for tag in tags]

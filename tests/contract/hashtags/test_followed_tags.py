@@ -22,6 +22,20 @@ async def test_a_hashtag_is_followed_once_and_can_be_unfollowed(world: World, se
     assert await tagging.followed(alice.id) == ["one"]
 
 
+async def test_a_hashtag_that_an_older_release_stored_in_another_form_is_followed(
+    world: World, services: Services
+) -> None:
+    """Persian kaf, Turkish İ and other digits were letters of their own."""
+    alice = await world.person("alice")
+    tagging, new = services.followed_hashtags, "\u0643\u062a\u0627\u0628"
+    for tag in ("one", "\u06a9\u062a\u0627\u0628", new):
+        await tagging.follow(account_id=alice.id, tag=tag, now_ms=services.clock.now_ms())
+    assert set(await tagging.followed(alice.id)) == {new, "one"}
+    assert await tagging.is_following(alice.id, new)
+    assert await tagging.unfollow(account_id=alice.id, tag=new)
+    assert await tagging.followed(alice.id) == ["one"]
+
+
 async def test_the_number_of_followed_hashtags_is_capped(world: World, services: Services) -> None:
     alice = await world.person("alice")
     for number in range(FOLLOWED_HASHTAGS_CAP):
