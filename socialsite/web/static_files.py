@@ -5,12 +5,16 @@ sync, so only the table is used.
 """
 
 import warnings
-from typing import IO, Any
+from io import BytesIO
+from typing import Any
 
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import Response, StaticFile
 
 from socialsite.web.asgi_types import Application, Receive, Scope, Send
+from socialsite.web.daphne.flow_control import waiting_for_reader
+from socialsite.web.handler import PIECE_BYTES
+from socialsite.web.websocket import find_scope_address
 
 WSGI_HEADER_NAMES = {
     b"accept-encoding": "HTTP_ACCEPT_ENCODING",
@@ -40,7 +44,8 @@ class StaticFiles:
             for name, value in scope["headers"]
             if name in WSGI_HEADER_NAMES
         }
-        await _send_response(static_file.get_response(scope["method"], request_headers), send)  # type: ignore[no-untyped-call]
+        response = static_file.get_response(scope["method"], request_headers)  # type: ignore[no-untyped-call]
+        await _send_response(response, send, find_scope_address(scope))
 
     def _find(self, path: str) -> StaticFile | None:
         if not path.startswith(self._files.static_prefix):
@@ -50,16 +55,18 @@ class StaticFiles:
         return static_file
 
 
-async def _send_response(response: Response, send: Send) -> None:
+async def _send_response(response: Response, send: Send, address: str) -> None:
+    """Send a file in pieces, each when the reader has read the piece before. A piece comes from the page cache of the
+    system: a thread would cost more than the read."""
     headers = [(name.lower().encode(), value.encode("latin1")) for name, value in response.headers]
     headers.append((b"x-content-type-options", b"nosniff"))
     await send({"type": "http.response.start", "status": int(response.status), "headers": headers})
-    await send({"type": "http.response.body", "body": _read_file(response.file)})
-
-
-def _read_file(file: IO[bytes] | None) -> bytes:
-    """Read a file of some kB from the system's page cache. A thread would cost more than the read."""
-    if file is None:
-        return b""
-    with file:
-        return file.read()
+    with response.file or BytesIO() as file:
+        piece, following = file.read(PIECE_BYTES), file.read(PIECE_BYTES)
+        if not following:
+            await send({"type": "http.response.body", "body": piece})
+            return
+        async with waiting_for_reader(send, address) as send_and_wait:
+            while piece:
+                await send_and_wait({"type": "http.response.body", "body": piece, "more_body": bool(following)})
+                piece, following = following, file.read(PIECE_BYTES)

@@ -14,7 +14,7 @@ from tests.attacks.test_request_budget import forget_peak, peak_kb
 from tests.support.browser import HttpBrowser
 from tests.support.pictures import picture
 from tests.support.plain_http import PLAIN_HTTP
-from tests.support.sockets import DaphneProcess
+from tests.support.sockets import DaphneProcess, running_daphne
 from tests.support.waiting import eventually
 from tests.web.media.test_pictures import upload
 from timelines.media.storage import MediaFiles
@@ -93,16 +93,30 @@ async def test_pictures_that_nobody_reads_take_little_memory(
     assert folder is not None
     file = next(folder.rglob(f"{media['name']}.full.*"))
     file.write_bytes(file.read_bytes() + os.urandom(8_000_000))
+    await request_and_read_nothing(daphne, media["url"])
+
+
+async def test_static_files_that_nobody_reads_take_little_memory(redis_url: str, tmp_path: Path) -> None:
+    (tmp_path / "large.bin").write_bytes(os.urandom(8_000_001))
+    with running_daphne(redis_url, STATIC_ROOT=str(tmp_path)) as daphne:
+        await request_and_read_nothing(daphne, "/static/large.bin")
+        async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as reader:
+            part = await reader.get("/static/large.bin", headers={"Range": "bytes=7000000-"})
+            assert (part.status_code, part.content) == (206, (tmp_path / "large.bin").read_bytes()[7_000_000:])
+
+
+async def request_and_read_nothing(daphne: DaphneProcess, url: str) -> None:
+    """Let forty visitors request a file of 8 MB and read nothing, while another one reads it and other pages."""
     before, slow = forget_peak(daphne), []
     for _ in range(READERS):
         client = socket.socket()
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         client.connect(("127.0.0.1", daphne.port))
-        client.sendall(f"GET {media['url']} HTTP/1.1\r\nHost: 127.0.0.1:{daphne.port}\r\n\r\n".encode())
+        client.sendall(f"GET {url} HTTP/1.1\r\nHost: 127.0.0.1:{daphne.port}\r\n\r\n".encode())
         slow.append(client)
     async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as reader:
         for _ in range(5):
-            assert len((await reader.get(media["url"])).content) > 8_000_000
+            assert len((await reader.get(url)).content) > 8_000_000
             assert (await reader.get("/livez")).status_code == 200
     assert peak_kb(daphne) - before < 40_000
     for client in slow:
