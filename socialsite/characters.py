@@ -45,13 +45,17 @@ def normalize(form: Form, text: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Return the text in NFKC and case-folded. Letters are equal that keyboards of one alphabet type in two ways.
+    """Return the text in NFKC and case-folded, with equal letters for those that keyboards type in two ways."""
+    return normalize("NFKC", fold_letters(normalize("NFKC", text).casefold()))
+
+
+def fold_letters(text: str) -> str:
+    """Return a case-folded text with one letter for those that keyboards of one alphabet type in two ways.
 
     Turkic İ and ı are i, because Unicode has no folding for all languages. Persian kaf and yeh, and Urdu heh, are the
     Arabic letters, digits of Arabic and Persian are European, and the apostrophe is straight.
     """
-    folded = normalize("NFKC", text).casefold().translate(_EQUAL_LETTERS).replace("i\u0307", "i")
-    return normalize("NFKC", folded)
+    return text.translate(_EQUAL_LETTERS).replace("i\u0307", "i")
 
 
 def fold_hashtag(raw: str) -> str:

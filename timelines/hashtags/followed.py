@@ -1,6 +1,6 @@
 """Stores the normalized hashtags that an account follows in the sorted set `timelines:{<account>}:tags`."""
 
-from socialsite.characters import fold_hashtag
+from socialsite.characters import fold_letters
 from socialsite.ids import AccountId
 from socialsite.store import Store, load_script
 from timelines import keys
@@ -21,7 +21,7 @@ class FollowedHashtags:
         return None if result < 0 else bool(result)
 
     async def remove(self, account_id: AccountId, tag: str) -> bool:
-        forms = [stored for stored in await self._stored(account_id) if fold_hashtag(stored) == tag]
+        forms = [stored for stored in await self._stored(account_id) if fold_letters(stored) == tag]
         removed = await self._timelines.write_one("ZREM", keys.followed_hashtags(account_id), tag, *forms)
         return bool(removed)
 
@@ -30,7 +30,7 @@ class FollowedHashtags:
 
     async def all(self, account_id: AccountId) -> list[str]:
         """Return all followed hashtags. The hashtag that was followed last is first."""
-        return list(dict.fromkeys(map(fold_hashtag, await self._stored(account_id))))
+        return list(dict.fromkeys(map(fold_letters, await self._stored(account_id))))
 
     async def _stored(self, account_id: AccountId) -> list[str]:
         """Return the hashtags as they were folded when they were followed. Older releases folded fewer letters."""
