@@ -1,17 +1,23 @@
-"""Imports Mastodon's CSV files: followed, muted and blocked accounts, and lists. Nobody is notified."""
+"""Imports Mastodon's CSV files: followed, muted and blocked accounts, and lists. Nobody is notified.
 
+Spreadsheets write such files with semicolons or tabs, in UTF-16 or windows-1252, and FALSE in their own language.
+"""
+
+import codecs
 import csv
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import IO
+from urllib.parse import urlsplit
 
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.errors import ApiError, NewcomerLimited, Unavailable
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.site_host import remove_own_host
 from timelines.errors import ListNotFound
 from timelines.exporting.repository import RecordImported
 from timelines.exporting.transfer import ImportContent, Transfer
@@ -25,7 +31,10 @@ from timelines.lists.service import ListService
 from timelines.lists.validation import validate_title
 
 CSV_ROWS_CAP = 20_000
-HEADERS = ("account address", "list name")
+LINE_MAX_LENGTH = 64 * 1024
+SEPARATORS = (",", ";", "\t")
+ADDRESS_HEADER, BOOSTS_HEADER, LIST_HEADER = "account address", "show boosts", "list name"
+FALSE = frozenset({"false", "falsch", "faux", "falso", "fałsz", "onwaar", "0", "no"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +49,53 @@ class AddressRow:
 
 def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
     """Yield the rows of a file with or without a header. Raises ArchiveUnreadable."""
-    text = TextIOWrapper(file, "utf-8-sig", newline="")
+    text = TextIOWrapper(file, _find_encoding(file), newline="")
+    address_at, detail_at = (1, 0) if content == "lists" else (0, 1)
     try:
-        for number, row in enumerate(csv.reader(text), 1):
+        separator = _find_separator(text)
+        for number, row in enumerate(csv.reader(text, delimiter=separator), 1):
             if number > CSV_ROWS_CAP:
                 raise ArchiveUnreadable("too_large")
-            fields = [field.strip() for field in row[:2]]
-            if not any(fields) or (number == 1 and fields[0].lower() in HEADERS):
-                continue
-            if content == "lists":
-                yield AddressRow(number, fields[1] if len(fields) > 1 else "", fields[0])
-            else:
-                shows_boosts = len(fields) < 2 or fields[1].lower() != "false"
-                yield AddressRow(number, fields[0], shows_boosts=shows_boosts)
-    except (UnicodeDecodeError, csv.Error) as error:
+            fields = [field.strip() for field in row]
+            names = [field.lower() for field in fields]
+            if number <= 2 and ADDRESS_HEADER in names:
+                address_at = names.index(ADDRESS_HEADER)
+                detail_at = names.index(BOOSTS_HEADER) if BOOSTS_HEADER in names else 1
+            elif any(fields) and (number > 2 or not names[0].startswith((LIST_HEADER, "sep="))):
+                address, detail = (fields[at] if at < len(fields) else "" for at in (address_at, detail_at))
+                is_list = content == "lists"
+                yield AddressRow(number, address, detail if is_list else "", is_list or detail.lower() not in FALSE)
+    except (UnicodeError, csv.Error) as error:
         raise ArchiveUnreadable("unreadable") from error
     finally:
         text.detach()
+
+
+def _find_encoding(file: IO[bytes]) -> str:
+    """Return UTF-16 for a file with its mark, UTF-8 if it is that, else windows-1252."""
+    start = file.read(2)
+    file.seek(0)
+    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    text = TextIOWrapper(file, "utf-8-sig")
+    try:
+        while text.read(LINE_MAX_LENGTH):
+            pass
+    except UnicodeDecodeError:
+        return "cp1252"
+    finally:
+        text.detach()
+        file.seek(0)
+    return "utf-8-sig"
+
+
+def _find_separator(text: TextIOWrapper) -> str:
+    """Return the separator that Excel's first line names, or the one that divides it into the most fields."""
+    first = text.readline(LINE_MAX_LENGTH).strip("\r\n")
+    text.seek(0)
+    if first.lower().startswith("sep=") and len(first) == 5:
+        return first[4]
+    return max(SEPARATORS, key=lambda separator: len(next(csv.reader([first], delimiter=separator), [])))
 
 
 @dataclass(kw_only=True, slots=True)
@@ -87,7 +126,7 @@ class AccountListsImport:
         caller: Caller, record: RecordImported,
     ) -> None:  # fmt: skip
         try:
-            other_id = await self._find(row.address, transfer.base_url.partition("://")[2])
+            other_id = await self._find(row.address, transfer.base_url)
             if transfer.state != "running":
                 await self._apply(account_id, other_id, transfer.content, row, now_ms, caller, record)
         except Unavailable:
@@ -98,11 +137,13 @@ class AccountListsImport:
         else:
             tally.counts["accounts"] += 1
 
-    async def _find(self, address: str, host: str) -> AccountId:
+    async def _find(self, address: str, base_url: str) -> AccountId:
         """Return the account of an address of this site. Raises AccountNotFound."""
-        handle, _, domain = address.removeprefix("@").partition("@")
-        name = handle if domain.lower() == host else address.removeprefix("@")
-        return AccountId((await self.accounts.get_by_handle(name)).id)
+        name = address.removeprefix("acct:").removeprefix("@")
+        handle, _, host = name.partition("@")
+        parts = urlsplit(base_url)
+        is_own = host.lower() in (parts.netloc.lower(), parts.hostname)
+        return AccountId((await self.accounts.get_by_handle(handle if is_own else remove_own_host(name))).id)
 
     async def _apply(
         self, account_id: AccountId, other_id: AccountId, content: ImportContent, row: AddressRow, now_ms: int,

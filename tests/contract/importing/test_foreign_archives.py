@@ -362,3 +362,34 @@ async def test_a_damaged_list_of_likes_costs_no_post(services: Services, world: 
     )
     done = await import_file(services, alice.id, content)
     assert (done.state, done.counts["posts"], done.refused) == ("done", 1, {"post_missing": 3})
+
+
+FOLLOWING = "Account address,Show boosts,Notify on new posts,Languages\r\nbob,FALSE,false,\r\ncarol,TRUE,true,\r\n"
+SEMICOLONS = FOLLOWING.replace(",", ";")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        SEMICOLONS.encode(), SEMICOLONS.encode("utf-8-sig"), FOLLOWING.replace(",", "\t").encode("utf-16"),
+        b"\xfe\xff" + FOLLOWING.encode("utf-16-be"), f"sep=;\r\n{SEMICOLONS}".encode(),
+        SEMICOLONS.replace("FALSE", "FALSCH").encode("cp1252"), FOLLOWING.replace("\r\n", "\r").encode(),
+        b"Show boosts,Account address\nfalse,@bob@SITE.example\ntrue,acct:carol@site.example\n",
+        b'"bob";"false"\n"carol"\n', b"bob@site.example,false\ncarol@site.example,withReplies=true\n",
+    ],
+)  # fmt: skip
+async def test_a_list_is_read_as_spreadsheets_save_it(services: Services, world: World, file: bytes) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    done = await import_file(services, alice.id, file, "following")
+    assert (done.state, done.counts, done.refused) == ("done", {"accounts": 2}, {})
+    assert await services.repositories.blocks_and_mutes.hidden_boosts_among(alice.id, [bob.id, carol.id]) == {bob.id}
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["Fußball; nah,bob\nFußball; nah,carol\n".encode("cp1252"), 'list name;address\n"Fußball; nah";bob\n'.encode()],
+)
+async def test_the_title_of_a_list_keeps_its_letters_and_signs(services: Services, world: World, file: bytes) -> None:
+    alice, _, _ = await world.people("alice", "bob", "carol")
+    await import_file(services, alice.id, file, "lists")
+    assert [each.title for each in await services.lists.all_lists(alice.id)] == ["Fußball; nah"]
