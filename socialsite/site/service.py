@@ -4,6 +4,7 @@ The copy is refreshed outside of requests (Redis in Action, section 5.4.2: confi
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ import structlog
 from socialsite.errors import Unavailable
 from socialsite.site.announcements import Announcements, add
 from socialsite.site.repository import SiteRepository, announcements_key, settings_key
-from socialsite.site.settings import UNKNOWN_SETTINGS, SetByEnvironment, SiteSettings, apply_changes
+from socialsite.site.settings import TEXTS, UNKNOWN_SETTINGS, SetByEnvironment, SiteSettings, apply_changes
 from socialsite.store import Key
 from socialsite.store.errors import StoreError
 
@@ -116,7 +117,9 @@ class SiteService:
 
 def _edit(settings: SiteSettings, fields: Mapping[str, Any]) -> SiteSettings:
     pairs = fields.items()
-    return apply_changes(settings, {k: v(getattr(settings, k)) if callable(v) else v for k, v in pairs})
+    changed = apply_changes(settings, {k: v(getattr(settings, k)) if callable(v) else v for k, v in pairs})
+    names = [name for name in TEXTS if getattr(changed, name) != getattr(settings, name)]
+    return msgspec.structs.replace(changed, **{f"{name}_ms": time.time_ns() // 1_000_000 for name in names})
 
 
 def _decode_settings(stored: bytes) -> SiteSettings:

@@ -55,6 +55,10 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     suggests_accounts: bool = True
     default_language: str = ""
     default_audience: Audience = "public"
+    about_ms: int = 0
+    privacy_ms: int = 0
+    terms_ms: int = 0
+    """When staff changed the text last (Unix ms)."""
 
     def shows_trend(self, tag: str) -> bool:
         """Return whether the trends may contain a hashtag."""
@@ -82,7 +86,9 @@ LIST_SIZES = {
 LOWERCASE_LISTS = frozenset({"staff", "blocked_hosts", "blocked_mail_domains"})
 HASHTAG_LISTS = frozenset({"held_hashtags", "allowed_hashtags"})
 NEWCOMER_DAYS_MAX = 365
-FIELDS = SiteSettings.__struct_fields__
+TEXTS = ("about", "privacy", "terms")
+FIELDS = tuple(name for name in SiteSettings.__struct_fields__ if name.removesuffix("_ms") == name)
+"""The fields that staff and the environment set."""
 _ACCENT = re.compile(r"#[0-9a-f]{6}")
 _LOGO = re.compile(r"[1-9][0-9]{0,15}-[0-9a-f]{32}")
 

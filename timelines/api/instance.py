@@ -14,7 +14,7 @@ from socialsite.site.settings import SiteSettings
 from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 from socialsite.web.requests import SiteRequest
-from socialsite.web.responses import get_site
+from socialsite.web.responses import format_iso_time, get_site
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.account import default_visibility
 from timelines.api.entities.instance import (
@@ -29,7 +29,7 @@ from timelines.api.entities.instance import (
 from timelines.api.fields import api_fields, flag
 from timelines.home.announcements import dismiss_for
 from timelines.pages.presenters import Json
-from timelines.pages.site_texts import site_text_html
+from timelines.pages.site_texts import TEXTS_WRITTEN_MS, SiteText, site_text_html
 from timelines.push.service import PushService
 
 FIGURES_TTL_S, ACTIVITY_TTL_S = 60.0, 3_600.0
@@ -56,18 +56,25 @@ async def languages(request: SiteRequest) -> list[Json]:
 
 @endpoint(None)
 async def extended_description(request: SiteRequest) -> Json:
-    return {"updated_at": None, "content": site_text_html(get_site(request), "about") + ""}
+    return _text_json(request, "about")
 
 
 @endpoint(None)
 async def privacy_policy(request: SiteRequest) -> Json:
-    return {"updated_at": None, "content": site_text_html(get_site(request), "privacy") + ""}
+    return _text_json(request, "privacy")
 
 
 @endpoint(None)
 async def terms_of_service(request: SiteRequest) -> Json:
-    content = site_text_html(get_site(request), "terms") + ""
-    return {"effective_date": None, "effective": True, "content": content, "succeeded_by": None}
+    text = _text_json(request, "terms")
+    day = text.pop("updated_at")[:10]
+    return {**text, "effective_date": day, "effective": True, "succeeded_by": None}
+
+
+def _text_json(request: SiteRequest, name: SiteText) -> Json:
+    site = get_site(request)
+    changed_ms = getattr(site, f"{name}_ms") or TEXTS_WRITTEN_MS
+    return {"updated_at": format_iso_time(changed_ms), "content": site_text_html(site, name) + ""}
 
 
 @endpoint(None)

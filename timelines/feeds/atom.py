@@ -16,8 +16,9 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from accounts.domain import Author, picture_url
 from accounts.models import Account
 from socialsite.ids import EPOCH_MS
+from timelines.media.media import CONTENT_TYPES
 from timelines.pages.page import HydratedPost
-from timelines.pages.pictures import describe_post, feed_pictures_html
+from timelines.pages.pictures import are_pictures_hidden, attachment_url, describe_post, feed_pictures_html
 from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
 from timelines.pages.quotes import gap_text
 from timelines.posts.post import Post
@@ -27,6 +28,8 @@ TITLE_PATTERN = regex.compile(r"\X{0,80}")
 """The title of an entry is this part of its first line, in whole graphemes. Atom requires a title."""
 HASHTAG_FEED_DATE = "2026-01-01"
 """The date in the ids of hashtag feeds. An id must never change, and a hashtag has no date of its own."""
+UNKNOWN_LANGUAGE = "und"
+"""The language of a post without one (ISO 639-2). Without it, readers take that of the response."""
 
 
 def render_account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost]) -> bytes:
@@ -75,9 +78,14 @@ class SiteFeed(Atom1Feed):
         if logo := self.feed.get("logo"):
             handler.addQuickElement("logo", logo)
 
+    def item_attributes(self, item: dict[str, Any]) -> dict[str, str]:
+        return {**super().item_attributes(item), "xml:lang": item["language"] or UNKNOWN_LANGUAGE}
+
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
         super().add_item_elements(handler, {**item, "description": None})
         handler.addQuickElement("content", item["description"], {"type": "html"})
+        for url, content_type in item["pictures"]:
+            handler.addQuickElement("link", "", {"rel": "enclosure", "href": url, "type": content_type})
 
 
 def _serialize_feed(feed: SiteFeed, site_url: str, entries: Sequence[HydratedPost]) -> bytes:
@@ -98,7 +106,15 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
         pubdate=_utc_datetime(post.created_ms),
         updateddate=_utc_datetime(post.extra.edited_ms or post.created_ms),
         categories=find_hashtags(post.text),
+        language=post.extra.language,
+        pictures=_picture_links(post, author, site_url),
     )
+
+
+def _picture_links(post: Post, author: Author, site_url: str) -> list[tuple[str, str]]:
+    """Return the URLs and content types of the pictures, unless they are hidden."""
+    media = () if are_pictures_hidden(post, author) else post.extra.media
+    return [(site_url + attachment_url(each, "full"), CONTENT_TYPES[each.extension]) for each in media]
 
 
 def _entry_content(post: Post, author: Author, site_url: str) -> str:
@@ -116,7 +132,9 @@ def _quote_content(entry: HydratedPost, site_url: str) -> str:
         return "" if quote is None else f"<blockquote><p>{gap_text(quote)}</p></blockquote>"
     post, author = quote.post.post, quote.post.author
     url, name = site_url + post_url(post.id, author), escape(author.display_name or author.handle)
-    return f'<blockquote><p><a href="{url}">{name}</a></p>{_entry_content(post, author, site_url)}</blockquote>'
+    language = post.extra.language or UNKNOWN_LANGUAGE
+    content = _entry_content(post, author, site_url)
+    return f'<blockquote lang="{language}"><p><a href="{url}">{name}</a></p>{content}</blockquote>'
 
 
 def _entry_title(text: str) -> str:

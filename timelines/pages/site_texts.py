@@ -12,6 +12,8 @@ from socialsite.site.settings import SiteSettings
 from timelines.text.paragraphs import paragraphs_html
 
 SiteText = Literal["about", "privacy", "terms"]
+TEXTS_WRITTEN_MS = 1_795_392_000_000
+"""The day (2026-11-23) from which the texts to start from are."""
 
 
 def site_text_html(site: SiteSettings, name: SiteText) -> SafeString:

@@ -5,7 +5,6 @@ import re
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
-from msgspec.structs import asdict
 
 from accounts.forms import parse_choice
 from accounts.models import Account
@@ -87,7 +86,10 @@ async def show(
 
 
 def _settings_json(site: SiteService) -> JsonObject:
-    return {**asdict(site.settings), "from_environment": sorted(site.from_environment)}
+    return {
+        **{name: getattr(site.settings, name) for name in FIELDS},
+        "from_environment": sorted(site.from_environment),
+    }
 
 
 async def _check_logo(request: SiteRequest) -> None:

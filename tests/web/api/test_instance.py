@@ -61,6 +61,22 @@ async def test_the_site_describes_itself(open_api: OpenApi, world: World) -> Non
         assert abs((datetime.now(UTC) - sent).total_seconds()) < 30
 
 
+async def test_a_text_of_the_site_has_the_day_of_its_last_change(site: Services, open_api: OpenApi) -> None:
+    visitor, addresses = await open_api(), ("extended_description", "privacy_policy", "terms_of_service")
+
+    async def days() -> list[str]:
+        texts = [(await visitor.get(f"/api/v1/instance/{name}")).json() for name in addresses]
+        return [each["effective_date"] if "effective" in each else each["updated_at"] for each in texts]
+
+    shipped, today = await days(), f"{datetime.now(UTC):%Y-%m-%d}"
+    assert shipped == ["2026-11-23T00:00:00.000Z", "2026-11-23T00:00:00.000Z", "2026-11-23"]
+    await site.site.change(privacy="We keep nothing.", terms="Be kind.", rules=["Be kind."])
+    changed = await days()
+    assert (changed[0], changed[1][:10], changed[2]) == (shipped[0], today, today)
+    await site.site.change(privacy="We keep nothing.", about="A site.", name="Ours")
+    assert (await days())[1:] == changed[1:]
+
+
 async def test_nodeinfo_names_the_api(open_api: OpenApi) -> None:
     visitor = await open_api()
     (link,) = (await visitor.get("/.well-known/nodeinfo")).json()["links"]

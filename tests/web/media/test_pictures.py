@@ -121,6 +121,8 @@ async def test_a_picture_has_the_rights_of_its_post(alice, bob, visitor, upload,
         assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
         assert "vary" not in file.headers
         assert file.headers["access-control-allow-origin"] == "*"
+    feed = (await visitor.get("/@alice/feed.atom")).text
+    assert f'<link href="http://testserver{media["url"]}" rel="enclosure" type="image/jpeg"/>' in feed
     hidden = (await upload(alice, picture())).json()
     await alice.publish("for followers", media_ids=hidden["id"], audience="followers")
     for browser in (bob, visitor):

@@ -62,6 +62,18 @@ async def test_a_tags_feed_names_the_authors(alice, bob, visitor):
     assert texts(root, "entry/author/uri") == ["http://testserver/@bob/", "http://testserver/@alice/"]
 
 
+async def test_an_entry_has_the_language_of_its_post(alice, bob, visitor):
+    """Without it, readers take the language of the response (RFC 4287, 2)."""
+    quoted = await bob.publish("مرحبا", language="ar")
+    await alice.publish("guten Tag", language="de")
+    await alice.publish("ok", quoted_status_id=quoted["id"])
+    for path, languages in (("/@alice/feed.atom", ["und", "de"]), ("/@bob/feed.atom", ["ar"])):
+        root = parsed(await visitor.get(path))
+        name = "{http://www.w3.org/XML/1998/namespace}lang"
+        assert [entry.attrib.get(name) for entry in root.findall(f"{ATOM}entry")] == languages
+    assert '<blockquote lang="ar">' in (texts(parsed(await visitor.get("/@alice/feed.atom")), "entry/content")[0] or "")
+
+
 @pytest.mark.parametrize("path", ["/@alice/feed.atom", "/tags/silence/feed.atom"])
 async def test_an_empty_feed_is_valid_and_stays_the_same(alice, visitor, path):
     first, second = await visitor.get(path), await visitor.get(path)
