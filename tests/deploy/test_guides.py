@@ -24,7 +24,9 @@ from tests.support.programs import need
 from tests.support.site import ROOT
 from tests.support.waiting import wait_until
 
-GUIDES = sorted([*(ROOT / "docs/guide").glob("*.md"), *(ROOT / "docs/reference").glob("*.md")])
+GUIDES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "deploy").rglob("*.md")]
+)
 USER_BY_VARIABLE = {"OPERATOR_URL": "operator", "ADMIN_URL": "admin"}
 COMMAND = re.compile(r"redis-cli\s+-u\s+\"\$(\w+)\"\s+([^`\n]+(?:\n[^`\n]+)?)`")
 UNNAMED = re.compile(

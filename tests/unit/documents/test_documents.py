@@ -47,7 +47,8 @@ def absent_paths(text: str) -> set[str]:
 def absent_commands(text: str) -> set[str]:
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     known = {Path(name).stem for name in files() if "/management/commands/" in name} | DJANGO_S
-    found = {f"make {name}" for name in re.findall(r"[`(]make ([a-z]+)", text) if name not in targets}
+    named = re.findall(r"(?:^|[`(])make ([a-z]+)", text, re.MULTILINE)
+    found = {f"make {name}" for name in named if name not in targets}
     found |= {name for name in re.findall(r"manage\.py ([a-z_]+)", text) if name not in known}
     return found | {name for name in re.findall(r"python -m ([\w.]+\w)", text) if not is_module(name)}
 
