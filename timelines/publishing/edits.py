@@ -90,8 +90,8 @@ class EditService:
         async with self.limits.refundable(caller, "edit"):
             await self.publishing.check_memory()
             try:
-                await self._store(account_id, post_id, text, new_details, now_ms, version, caller)
-                return await self._update_derived(post_id)
+                announces = await self._store(account_id, post_id, text, new_details, now_ms, version, caller)
+                return await self._update_derived(post_id, announces=announces)
             except NotDurable as error:
                 raise PostUnconfirmed from error
 
@@ -122,13 +122,14 @@ class EditService:
             if post is None or post.boost_of is not None:
                 raise PostNotFound
             try:
+                announces = True
                 if post.extra.is_folded != is_folded or (is_folded and post.extra.spoiler_text != warning):
                     details = structs.replace(post.extra, is_folded=is_folded, spoiler_text=warning)
                     version = post.extra.version
-                    await self._store(
+                    announces = await self._store(
                         post.author_id, post_id, post.text, details, now_ms, version, None, is_by_staff=True
                     )
-                return await self._update_derived(post_id)
+                return await self._update_derived(post_id, announces=announces)
             except EditConflict:
                 continue  # the author edited the post meanwhile
             except NotDurable as error:
@@ -150,10 +151,11 @@ class EditService:
         caller: Caller | None,
         *,
         is_by_staff: bool = False,
-    ) -> None:
+    ) -> bool:
         """Store the job and the next version. Does nothing if the newest version has this content.
 
-        Edits of staff are not limited by the number of versions, nor by what the author may see.
+        Return False if a worker has stored the version meanwhile, which also announces it. Edits of staff are not
+        limited by the number of versions, nor by what the author may see.
         """
         for _attempt in range(MAX_ATTEMPTS):
             former = await self.posts.find_value(post_id)
@@ -163,7 +165,7 @@ class EditService:
                 details = keep_fold(post.extra, details)
             edited = next_version(post, text, details, now_ms)
             if former is None or edited is None:
-                return
+                return True
             if version is not None and version != post.extra.version:
                 raise EditConflict
             if post.extra.version >= VERSIONS_CAP and not is_by_staff:
@@ -178,7 +180,7 @@ class EditService:
             if result is EditResult.DELETED:
                 raise PostNotFound
             if result is not EditResult.CONFLICT:
-                return
+                return result is not EditResult.EXISTS
         raise EditConflict
 
     async def _check_parent(self, post: Post) -> None:
@@ -188,13 +190,14 @@ class EditService:
         if await self.posts.find(post.in_reply_to) is not None:
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
 
-    async def _update_derived(self, post_id: PostId) -> Post:
-        """Update hashtags, search and notifications to the newest version of the post, and announce it."""
+    async def _update_derived(self, post_id: PostId, *, announces: bool) -> Post:
+        """Update hashtags, search and quotes to the newest version of the post, and announce it if `announces`."""
         versions = await self.author_timelines.update(post_id)
         if not versions:
             raise PostNotFound
         quote_ids = await self.publishing.quotes.read(post_id, ABOVE_ALL_IDS, ANNOUNCED_QUOTES, upward=False)
-        await wait_for_aof_during(self.announcer.post_edited(post_id))
+        if announces:
+            await wait_for_aof_during(self.announcer.post_edited(post_id))
         await self.publishing.announce_quotes(quote_ids)
         return versions[-1]
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -18,7 +19,7 @@ from tests.support.api import create_token
 from tests.support.sockets import RECEIVE_TIMEOUT_S, running_daphne, sign_in_cookie
 from tests.support.waiting import eventually
 from timelines.api.streaming import EVENT_STREAMS_PER_ACCOUNT
-from timelines.posts.post import FOLLOWERS
+from timelines.posts.post import FOLLOWERS, PostDetails
 
 Event = dict[str, Any]
 
@@ -127,6 +128,32 @@ async def test_one_socket_has_posts_edits_deletions_notifications_and_changes_of
         assert (notification["type"], notification["account"]["acct"]) == ("follow", "bob")
         await services.filters.add(account_id=alice.id, phrase="spoilers")
         assert await stream.receive() == {"stream": ["user"], "event": "filters_changed"}
+
+
+async def test_an_edit_is_sent_once_also_if_a_worker_stores_it_first(daphne, world, services) -> None:
+    """mastodon/mastodon#28324: a client that counts events sees one edit."""
+
+    class WorkedOutbox:
+        async def add(self, payload: bytes, **options: Any) -> None:
+            await services.edits.outbox.add(payload, **options)
+            await world.deliver_all()
+
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    editor = replace(services.edits, outbox=WorkedOutbox())
+    async with open_stream(daphne, await create_token(services, "alice", "read"), "?stream=user") as stream:
+        await until_open(stream, alice, daphne)
+        post = await bob.publishes("first version")
+        await world.deliver_all()
+        await stream.receive_status()
+        for edits, text in ((services.edits, "second version"), (editor, "third version")):
+            now_ms = services.clock.now_ms()
+            await edits.edit(account_id=bob.id, post_id=post.id, text=text, details=PostDetails(), now_ms=now_ms)
+            await world.deliver_all()
+        contents = [(await stream.receive_status("status.update"))["content"] for _ in range(2)]
+        assert contents == ["<p>second version</p>", "<p>third version</p>"]
+        await bob.deletes(post)
+        assert (await stream.receive())["event"] == "delete"
 
 
 async def test_a_private_post_never_reaches_the_stream_of_a_stranger(daphne, world, services) -> None:
