@@ -163,6 +163,7 @@ class RateLimited(ApiError):
         "post": _("You posted too often in the last minute."),
         "follows": _("You followed as many people as a new account may in a day."),
         "bytes": _("You, or all people here together, wrote as much as is allowed in a day."),
+        "bodies": _("Other uploads of large files are under way."),
         "apps": _("As many apps were registered as is allowed in a day."),
         "posts": _("You published as many posts as an account may in a day."),
         "follow": _("You followed too many people in the last minute."),

@@ -24,6 +24,8 @@ from socialsite.web.asgi_types import Receive, Scope
 from socialsite.web.requests import AsyncView, P, SiteRequest
 
 UPLOAD_METHODS = ("POST", "PUT", "PATCH")
+TOO_MANY_BODIES = b"9" * 13
+"""The Content-Length that the server gives a body beyond the sum of unfinished bodies. No site accepts it."""
 FORM_MAX_BYTES = 128 * 1024
 """Bytes of a body beside its files."""
 

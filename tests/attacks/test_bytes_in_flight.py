@@ -83,6 +83,22 @@ async def test_an_account_has_a_sum_of_unfinished_bodies(daphne: DaphneProcess) 
     third.close()
 
 
+async def test_an_upload_beyond_the_sum_gets_a_refusal_that_says_when_to_repeat_it(redis_url: str) -> None:
+    """The sum is 257 MiB here: four forms of 66 MB are under way. The file itself is not too large."""
+    with running_daphne(redis_url, IMPORT_MAX_BYTES="1mb") as daphne:
+        async with HttpBrowser(base_url=daphne.origin) as browser:
+            await browser.sign_up("carol")
+            cookie = "Cookie: " + "; ".join(f"{name}={value}" for name, value in browser.http.cookies.items())
+            head = ("Content-Length: 66000000", cookie)
+            writers = [await begin_upload(daphne, "/posts/", 1, *head) for _ in range(4)]
+            files = {"file": ("picture.png", bytes(6_000_000))}
+            refused = await browser.http.post("/media/", files=files, headers={"Accept": "application/json"})
+            assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+            assert refused.json()["message"].startswith("Other uploads")
+            for writer in writers:
+                writer.close()
+
+
 async def test_pictures_that_nobody_reads_take_little_memory(
     daphne: DaphneProcess, alice: HttpBrowser, upload: Upload
 ) -> None:

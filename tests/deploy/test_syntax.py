@@ -210,6 +210,7 @@ def test_the_containers_share_the_archive_and_trust_the_proxy():
         directory = environment["ARCHIVE_URL"].removeprefix("sqlite://").rpartition("/")[0]
         assert f"archive:{directory}" in services[name]["volumes"]
         assert f"media:{environment['MEDIA_ROOT']}" in services[name]["volumes"]
+        assert "temporary:/tmp" in services[name]["volumes"], "archives of 1 GB arrive there, not in memory"
         assert directory in (DEPLOY / "Dockerfile").read_text(), "the volume gets its owner from the image"
         assert environment["TRUSTED_PROXIES"] == services["proxy"]["networks"]["inside"]["ipv4_address"] + "/32"
 

@@ -26,7 +26,7 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 
 from socialsite.web.asgi_types import Scope
-from socialsite.web.uploads import BodyInFile, UploadRules
+from socialsite.web.uploads import TOO_MANY_BODIES, BodyInFile, UploadRules
 
 HEAD_READ_MAX_BYTES = 64 * 1024
 MIN_HEADER_BYTES = len(b"a:")
@@ -153,7 +153,7 @@ def make_bounded_request(
                     self.bodies[account_id] + size > ACCOUNT_BODIES_MAX_BYTES
                     or self.bodies.total() + size > 2 * ACCOUNT_BODIES_MAX_BYTES
                 ):
-                    self.requestHeaders.setRawHeaders(b"content-length", [b"9" * 13])  # the handler answers with 413
+                    self.requestHeaders.setRawHeaders(b"content-length", [TOO_MANY_BODIES])
                     return
                 self.bodies[account_id] += size
                 self.uploader, self.body_max_bytes = (account_id, size), max_bytes

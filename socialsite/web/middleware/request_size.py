@@ -10,16 +10,18 @@ from http import HTTPStatus
 from django.core.exceptions import RequestAborted
 from django.http.response import HttpResponseBase
 
-from socialsite.errors import MalformedRequest, RequestTooLarge, StorageUnavailable
+from socialsite.errors import MalformedRequest, RateLimited, RequestTooLarge, StorageUnavailable
 from socialsite.web.asgi_types import Receive, Scope
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.request_budget import find_oversized_headers
 from socialsite.web.requests import SiteRequest
+from socialsite.web.uploads import TOO_MANY_BODIES
 
 HEAD_MAX_BYTES = 12 * 1024
 """Maximum bytes of path, query and headers together. daphne closes the connection at 16 kB, without a page."""
 HEADER_COUNT_MAX = 100
+BODIES_RETRY_AFTER_S = 60
 
 
 class InvalidBody(Exception):
@@ -43,6 +45,8 @@ def check_head(scope: Scope, body_max_bytes: int) -> HTTPStatus | None:
     lengths = {value.strip() for name, value in headers if name == b"content-length"}
     if len(lengths) > 1 or not all(length.isdigit() for length in lengths):
         return HTTPStatus.BAD_REQUEST
+    if TOO_MANY_BODIES in lengths:
+        return HTTPStatus.TOO_MANY_REQUESTS
     if any(len(length) > 12 or int(length) > body_max_bytes for length in lengths):
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     return None
@@ -88,5 +92,7 @@ class RequestSizeMiddleware(Middleware):
             return await self.get_response(request)
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             return respond_to_error(request, StorageUnavailable())
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return respond_to_error(request, RateLimited("bodies", BODIES_RETRY_AFTER_S))
         error = MalformedRequest() if status == HTTPStatus.BAD_REQUEST else RequestTooLarge(status)
         return respond_to_error(request, error)
