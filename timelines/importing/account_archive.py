@@ -209,7 +209,6 @@ def offset_lines(
     for number, item in enumerate(items, 1):
         if number <= offset:
             continue
-        tally.item = item
         try:
             row = json.dumps({"author": handle, **parse(item)}).encode()
         except LineRefused as refused:

@@ -54,8 +54,6 @@ class Tally:
     on_refused: Callable[[int, str], None] = lambda number, reason: None
     counts: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    item: object = None
-    """What the archive contains for the row that is read."""
 
     def refuse(self, number: int, reason: str) -> None:
         self.refused[reason] += 1

@@ -1,8 +1,8 @@
 """Parses the activities of an archive of Mastodon, or of this site, as rows (ActivityPub, 6.2)."""
 
-from collections.abc import Callable
 from functools import partial
 
+from accounts.domain import QUOTE_POLICIES
 from timelines.importing.html_text import html_to_text
 from timelines.importing.json_values import Json, focus_of, is_true, link_of, links_of, object_of, objects_of, text_of
 from timelines.importing.lines import LineRefused, check_length
@@ -40,7 +40,7 @@ def parse_activity(base_url: str, item: Json) -> Json:
         "created_at": text_of(note, "published") or text_of(item, "published"),
         "in_reply_to": link_of(note, "inReplyTo") or None,
         "audience": audience,
-        "quote_policy": note.get("quotePolicy"),
+        "quote_policy": next((each for each in QUOTE_POLICIES if each == note.get("quotePolicy")), None),
         "versions": [each for each in versions[-VERSIONS_CAP:] if each["text"] or each["media"]],
         **_parse_content(note, host),
     }
@@ -54,7 +54,8 @@ def _parse_content(note: Json, host: str) -> Json:
     else:
         contents = [text_of(note, "content"), *object_of(note, "contentMap").values()]
         content = next((each for each in contents if isinstance(each, str) and each), "")
-        text = html_to_text(check_length(content), _mention_namer(note))
+        mentions = [tag for tag in objects_of(note, "tag") if tag.get("type") == "Mention"]
+        text = html_to_text(check_length(content), partial(_name_mention, mentions))
     options = [
         name for kind in ("oneOf", "anyOf") for each in objects_of(note, kind) if (name := text_of(each, "name"))
     ]
@@ -76,11 +77,6 @@ def _parse_content(note: Json, host: str) -> Json:
         if options
         else None,
     }
-
-
-def _mention_namer(note: Json) -> Callable[[str, str], str]:
-    mentions = [tag for tag in objects_of(note, "tag") if tag.get("type") == "Mention"]
-    return partial(_name_mention, mentions)
 
 
 def _name_mention(mentions: list[Json], name: str, url: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -31,8 +31,6 @@ _NOT_IN_HANDLES = re.compile(r"[^a-z0-9_]")
 
 
 Coordinate = Annotated[float, msgspec.Meta(ge=-1, le=1)]
-DECISIVE = frozenset({"audience", "poll", "in_reply_to"})
-"""Optional fields without which a post would be another one. If their value is odd, the row is refused."""
 
 
 class PictureRow(msgspec.Struct, frozen=True):
@@ -78,7 +76,6 @@ class _Head(msgspec.Struct):
     created_at: str = ""
 
 
-ITEMS: dict[str, type[msgspec.Struct]] = {"media": PictureRow, "versions": _Content}
 _decoder = msgspec.json.Decoder(_Row)
 _head_decoder = msgspec.json.Decoder(_Head)
 
@@ -144,7 +141,7 @@ class RowRules:
     def parse(self, number: int, line: bytes) -> PostRow:
         """Return the row of a line. Raises LineRefused."""
         try:
-            row = _decode_row(line)
+            row = _decoder.decode(line)
         except msgspec.ValidationError:
             raise LineRefused("fields") from None
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -210,38 +207,6 @@ class RowRules:
         if at_ms > self.latest_ms:
             raise LineRefused("in_the_future")
         return at_ms
-
-
-def _decode_row(line: bytes) -> _Row:
-    """Return the row without its optional values of other types. Raises ValidationError, DecodeError."""
-    try:
-        return _decoder.decode(line)
-    except msgspec.ValidationError:
-        return msgspec.convert(_drop_odd(msgspec.json.decode(line), _Row), _Row)
-
-
-def _drop_odd(value: Any, struct: type[msgspec.Struct]) -> Any:
-    """Return an object without the optional fields, and the items of lists, that do not fit their type."""
-    if not isinstance(value, dict):
-        return value
-    kept = dict(value)
-    for field in msgspec.structs.fields(struct):
-        if field.name in kept and field.name not in DECISIVE and not field.required:
-            part = ITEMS.get(field.name)
-            items = kept.pop(field.name)
-            if part is not None and isinstance(items, list):
-                items = [each for each in (_drop_odd(item, part) for item in items) if _fits(each, part)]
-            if _fits(items, field.type):
-                kept[field.name] = items
-    return kept
-
-
-def _fits(value: Any, type: Any) -> bool:
-    try:
-        msgspec.convert(value, type)
-    except msgspec.ValidationError:
-        return False
-    return True
 
 
 def parse_handle(author: str) -> str:
