@@ -27,6 +27,9 @@ FORMAT_VERSION = 1
 BLOCK_BYTES = 1 << 20  # before compression
 MAX_BLOCK_BYTES = 1 << 28
 """Limit of a block before and after compression. A block exceeds BLOCK_BYTES only by its last record."""
+SMALL_BLOCK_BYTES, MAX_RATIO = 8 << 20, 100
+"""A block above this size is at most so many times larger than its compressed form: a file of some kB, whoever made
+it, takes little memory. Values of the site have ratios below 20."""
 
 T = TypeVar("T")
 
@@ -105,6 +108,8 @@ class BackupWriter:
         if len(content) > MAX_BLOCK_BYTES:
             raise OSError(errno.EFBIG, f"A key has more than {MAX_BLOCK_BYTES} bytes")
         packed = zlib.compress(content, 6)
+        if len(content) > max_content_bytes(packed):
+            packed = zlib.compress(content, 0)
         self._write(len(packed).to_bytes(4) + zlib.crc32(packed).to_bytes(4) + packed)
 
     def _write(self, data: bytes) -> None:
@@ -193,11 +198,11 @@ class _BlockReader:
             raise InvalidBackup("the checksum of a block is wrong")
         decompressor = zlib.decompressobj()
         try:
-            content = decompressor.decompress(packed, MAX_BLOCK_BYTES)
+            content = decompressor.decompress(packed, max_content_bytes(packed))
         except zlib.error as error:
             raise InvalidBackup(f"a block cannot be decompressed: {error}") from error
         if not decompressor.eof or decompressor.unused_data:
-            raise InvalidBackup(f"a block is incomplete or larger than {MAX_BLOCK_BYTES} bytes")
+            raise InvalidBackup(f"a block is incomplete or larger than {max_content_bytes(packed)} bytes")
         return content
 
     def decode(self, decoder: "msgspec.msgpack.Decoder[T]", block: bytes | None) -> T:
@@ -212,6 +217,11 @@ class _BlockReader:
             raise InvalidBackup("it ends too early")
         self._hash.update(data)
         return data
+
+
+def max_content_bytes(packed: bytes) -> int:
+    """Return the number of bytes that a block with this compressed form may have."""
+    return min(MAX_BLOCK_BYTES, max(SMALL_BLOCK_BYTES, MAX_RATIO * len(packed)))
 
 
 def decode_records(block: bytes) -> list[KeyRecord]:

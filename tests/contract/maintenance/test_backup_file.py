@@ -1,9 +1,12 @@
 """The file of a backup: values of every type, atomic writes, and refusal of damaged or newer files."""
 
 import os
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from socialsite.maintenance.backup_file import (
@@ -188,3 +191,28 @@ def test_the_pass_of_a_key_depends_on_no_digit_of_its_ids_and_digests(key: str) 
 )
 def test_a_foreign_key_is_in_no_backup(raw_key: bytes) -> None:
     assert find_backup_place(raw_key) is None
+
+
+def test_a_backup_of_120_mb_of_empty_values_takes_little_memory(tmp_path: Path) -> None:
+    """The file has 117 kB. Its values took 719 MB."""
+    content = msgspec.msgpack.encode([KeyRecord("jobs:{outbox}:dead", "list", 0, [])])[:-1]
+    content += b"\xdd" + (60_000_000).to_bytes(4) + b"\xc4\x00" * 60_000_000
+    path = tmp_path / "bomb.backup"
+    blocks = [zlib.compress(each, 9) for each in (msgspec.msgpack.encode(BackupHeader(1, 0, {})), content)]
+    path.write_bytes(MAGIC + b"".join(len(b).to_bytes(4) + zlib.crc32(b).to_bytes(4) + b for b in blocks))
+    code = (
+        "import resource, sys, pathlib\n"
+        "from socialsite.maintenance.backup_file import BackupReader, InvalidBackup\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n    BackupReader(pathlib.Path(sys.argv[1])).verify()\n"
+        "except InvalidBackup:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert int(result.stdout) < 60_000
+
+
+def test_a_large_value_that_compresses_well_is_read_again(tmp_path: Path) -> None:
+    record = KeyRecord("series:{1}:a", "string", 0, [bytes(20 << 20)])
+    write_records(tmp_path / "site.backup", record)
+    BackupReader(tmp_path / "site.backup").verify()
+    assert [records for _at, records in BackupReader(tmp_path / "site.backup").iterate_blocks()] == [[record]]
