@@ -30,7 +30,9 @@ SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG: bool = env.bool("DEBUG", default=False)
 HTTPS: bool = env.bool("HTTPS", default=False)
 COMPRESS_PAGES: bool = env.bool("COMPRESS_PAGES", default=not HTTPS)  # with HTTPS the proxy compresses pages
-ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = settings_parsers.parse_allowed_hosts(
+    env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+)
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 TRUSTED_PROXIES = settings_parsers.parse_networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
 METRICS_ALLOWED = settings_parsers.parse_networks(

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from socialsite.site.hosts import origin_of
+from socialsite.site.hosts import normalize_host, origin_of
 from socialsite.store.address import Address, SentinelUrl, pop_parameter
 
 Network = IPv4Network | IPv6Network
@@ -111,6 +111,11 @@ def parse_networks(name: str, texts: Iterable[str]) -> list[Network]:
         return [ip_network(text.strip()) for text in texts if text.strip()]
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} must be comma-separated networks: {error}.") from error
+
+
+def parse_allowed_hosts(names: Iterable[str]) -> list[str]:
+    """Return the hosts as browsers send them: in IDNA. Patterns keep their dot."""
+    return [name if name.isascii() else "." * name.startswith(".") + normalize_host(name) for name in names]
 
 
 def default_site_url(allowed_hosts: Iterable[str], https: bool) -> str:

@@ -17,7 +17,7 @@ from socialsite.site.service import SiteService
 from timelines.errors import PostInvalid
 from timelines.posts.post import PostDetails, all_texts
 from timelines.text.linkify import find_urls
-from timelines.text.tokenizer import split_words
+from timelines.text.tokenizer import is_unspaced, split_words
 from timelines.visibility.filter import KeywordFilter, find_filters
 
 
@@ -27,8 +27,13 @@ def compile_words(words: tuple[str, ...]) -> Mapping[str, list[KeywordFilter]]:
     filters: dict[str, list[KeywordFilter]] = {}
     for number, word in enumerate(words):
         if word.strip():
-            filters.setdefault(next(iter(split_words(word)), ""), []).append(KeywordFilter(number, word, "hide"))
+            filters.setdefault(next(iter(_lookup_words(word)), ""), []).append(KeywordFilter(number, word, "hide"))
     return filters
+
+
+def _lookup_words(text: str) -> set[str]:
+    """Return the words of a text. Of scripts without spaces it has letters without marks, as a word may end at one."""
+    return {word[0] if is_unspaced(word) else word for word in split_words(text)}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -42,7 +47,7 @@ class BlockedContent:
         settings = self.site.settings
         if settings.blocked_words and text:
             filters = compile_words(settings.blocked_words)
-            first_words = filters.keys() & split_words(text)
+            first_words = filters.keys() & _lookup_words(text)
             suspects = [each for word in (*first_words, "") for each in filters.get(word, ())]
             if suspects and find_filters(suspects, text, 0):
                 return _("This text has a word that this site does not allow.")

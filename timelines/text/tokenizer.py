@@ -30,8 +30,8 @@ _UNSPACED = (
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 )
 _UNSPACED_CHARACTER = rf"[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]"
-WORD_CHARACTER = rf"[\w--{_UNSPACED_CHARACTER}]"
-"""A pattern for one character of a word in a script with spaces. It needs regex.VERSION1."""
+WORD_CHARACTER = rf"[\w--\p{{So}}--{_UNSPACED_CHARACTER}]"
+"""A pattern for one character of a word in a script with spaces. It needs regex.VERSION1. Some emoji are in `\\w`."""
 _TOKEN = regex.compile(rf"(?P<unit>{_UNSPACED_CHARACTER}\p{{M}}*+)|{WORD_CHARACTER}++", regex.VERSION1)
 _UNIT = regex.compile(_UNSPACED_CHARACTER, regex.VERSION1)
 _PLAIN_WORD = re.compile("[a-z0-9_]+")

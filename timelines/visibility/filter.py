@@ -21,7 +21,7 @@ PHRASE_LENGTH_CAP = 100
 """The maximum number of characters of a phrase."""
 START, END = "\1", "\2"
 """The marks around words. No normalized text contains these control characters."""
-_BETWEEN_WORDS = regex.compile(rf"[[^{WORD_CHARACTER}]\p{{So}}]", regex.VERSION1)  # some emoji are letters of Unicode
+_BETWEEN_WORDS = regex.compile(rf"[^{WORD_CHARACTER}]", regex.VERSION1)
 _MARKED = rf"{END}\g<0>{START}"
 
 

@@ -243,6 +243,12 @@ def test_the_address_of_the_site_is_written_as_browsers_write_an_origin(text: st
     assert settings_parsers.parse_site_url(text) == origin
 
 
+def test_allowed_hosts_are_written_as_browsers_send_them() -> None:
+    hosts = ["Social.example", ".example.org", "*", "[::1]", "bücher.example", ".Пример.рф"]
+    idna = ["xn--bcher-kva.example", ".xn--e1afmkfd.xn--p1ai"]
+    assert settings_parsers.parse_allowed_hosts(hosts) == [*hosts[:4], *idna]
+
+
 def test_a_contact_is_a_uri_that_push_services_accept() -> None:
     parse = settings_parsers.parse_security_contact
     assert parse("security@example.org") == "mailto:security@example.org"

@@ -12,10 +12,11 @@ from socialsite.site.settings import SiteSettings
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.visibility.filter import KeywordFilter, find_filters
 
-PHRASES = ("Casino", "easy money", "c++", "🖕", "ärger", "坏话", "don't", "a-b")
+PHRASES = ("Casino", "easy money", "c++", "🖕", "ärger", "坏话", "don't", "a-b", "🅰️", "$5", "❤️ tea", "کتاب", "กาแฟ")
 TEXTS = (
     "casino", "the CASINO!", "ｃａｓｉｎｏ", "ca\u00adsino", "casinos", "easy money", "easy  Money.", "easy, money",
     "c", "I like c++ most", "no 🖕 please", "Ärger", "arger", "说坏话了", "坏,话", "don't", "don t", "a-b", "a b", "",
+    "use c++17", "great🅰️", "US$5", "US$50", "so❤️ tea", "so❤️ teas", "don’t", "كتاب", "كتابها", "ดื่มกาแฟเย็น", "กาแฟ่",
 )  # fmt: skip
 
 
