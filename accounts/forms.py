@@ -80,6 +80,13 @@ def make_new_password_field(label: Any) -> forms.CharField:
     return make_password_field(label, "new-password", help_text=_("At least 8 characters, not a common password."))
 
 
+def make_repeat_field(label: Any) -> forms.CharField:
+    """Return the field of a repeated password. Only pages without scripts show it: scripts show the password."""
+    field = make_password_field(label, "new-password", required=False)
+    field.widget.attrs["required"] = True
+    return field
+
+
 class AddressField(forms.CharField):
     """A field for a mail address, whose value is normalized."""
 
@@ -104,7 +111,7 @@ def _day_choices() -> list[tuple[str, str]]:
 
 
 class NewPasswordForm(forms.Form):
-    """Base of the forms in which a new password is entered twice.
+    """Base of the forms of a new password, which may be sent twice.
 
     `validate_password_form` checks the rules for the password.
     """
@@ -113,8 +120,8 @@ class NewPasswordForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
-        first, second = cleaned.get(self.new_password_name), cleaned.get(self.repeat_password_name)
-        if first and second and first != second:
+        first, second = cleaned.get(self.new_password_name), self.data.get(self.repeat_password_name)
+        if first and second is not None and first != second:
             self.add_error(self.repeat_password_name, gettext("The two passwords differ."))
         return cleaned
 
@@ -136,7 +143,7 @@ class SignUpForm(NewPasswordForm):
     )
     address = make_address_field(_("To reset a forgotten password. Nobody else sees it."), required=False)
     password1 = make_new_password_field(_("Password"))
-    password2 = make_password_field(_("Password again"), "new-password")
+    password2 = make_repeat_field(_("Password again"))
     reason = forms.CharField(
         label=_("Why do you want to join?"),
         min_length=REASON_MIN_LENGTH,
@@ -213,7 +220,7 @@ class ChangePasswordForm(NewPasswordForm):
 
     old_password = make_password_field(_("Current password"), "current-password")
     new_password1 = make_new_password_field(_("New password"))
-    new_password2 = make_password_field(_("New password again"), "new-password")
+    new_password2 = make_repeat_field(_("New password again"))
 
 
 class SettingsForm(forms.Form):

@@ -11,6 +11,7 @@ app_name = "accounts"
 urlpatterns = [
     path("", settings_views.overview, name="overview"),
     path("signup/", session_views.signup, name="signup"),
+    path("signup/check/", session_views.signup_check, name="signup-check"),
     path("waiting/", session_views.waiting, name="waiting"),
     path("invitations/", invitations.index, name="invitations"),
     path("invitations/end/", invitations.end, name="invitation_end"),

@@ -90,6 +90,12 @@ class JoiningService:
             return None
         return (await self._find_inviter(code, handle.lower()))[1]
 
+    async def check_handle(self, handle: str) -> None:
+        """Raise FieldErrors or HandleTaken if a new account cannot have the handle."""
+        stored_handle, _texts = self.accounts.check_new(handle, handle)
+        if await self.accounts.accounts.is_handle_claimed(stored_handle):
+            raise HandleTaken
+
     @sensitive_variables("password")
     async def sign_up(
         self,

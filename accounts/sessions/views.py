@@ -1,5 +1,6 @@
 """The views to sign up, log in and log out."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from urllib.parse import urlencode
 
@@ -19,6 +20,8 @@ from accounts.errors import (
     AccountWaiting,
     DeletionPending,
     FactorNeeded,
+    FieldErrors,
+    HandleTaken,
     InvalidCredentials,
     InvitationInvalid,
     PasskeyRefused,
@@ -52,7 +55,7 @@ from accounts.sessions.authentication import (
 from accounts.sessions.pending import PendingLogins
 from accounts.sessions.suspend import appeal_suspended, show_suspension
 from socialsite.analytics.metrics import LOGINS
-from socialsite.errors import ApiError, Conflict, MethodNotAllowed, SignInRequired
+from socialsite.errors import ApiError, Conflict, LazyText, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
 from socialsite.site.service import SiteService
@@ -112,6 +115,9 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
             caller=request.caller,
             preferences=None if wants_json(request) else Preferences(onboarding_step=1),
         )
+    except FieldErrors as error:
+        faults = FieldErrors({**await _find_handle_fault(request, form), **error.fields})
+        return redisplay_form(request, SIGNUP_TEMPLATE, form, faults, _sign_up_page(request, inviter))
     except FORM_ERRORS as error:
         return redisplay_form(request, SIGNUP_TEMPLATE, form, error, _sign_up_page(request, inviter))
     if account.is_active:
@@ -124,6 +130,34 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
         return set_pending_login(done(request, {"waiting": True}, default=WAITING_PATH, status=202), cookie)
     response = done(request, {"account": account_json(account)}, default="/welcome/", status=201)
     return await remember_browser(request, response, account)
+
+
+@sensitive_variables()
+async def check_sign_up(request: SiteRequest) -> HttpResponse:
+    """Return the faults of a handle and a password, which the page asks for while they are typed."""
+    await request.services[ActionLimits].enforce(request.caller, "complete")
+    data, faults = get_form_data(request), dict[str, LazyText]()
+    await request.services[JoiningService].check(data.get("invitation", ""), data.get("handle", ""))
+    form = SignUpForm(data)
+    try:
+        await validate_password_form(form, is_known=False)
+    except FieldErrors as error:
+        faults.update(error.fields)
+    faults.update(await _find_handle_fault(request, form))
+    named = {name: str(faults[name]) for name in ("handle", "password1") if data.get(name) and name in faults}
+    return json_response({"fields": named})
+
+
+async def _find_handle_fault(request: SiteRequest, form: SignUpForm) -> Mapping[str, LazyText]:
+    """Return why a well-formed handle cannot be had, by the name of its field, or an empty mapping."""
+    if handle := form.cleaned_data.get("handle"):
+        try:
+            await request.services[JoiningService].check_handle(handle)
+        except HandleTaken as error:
+            return {"handle": error.message}
+        except FieldErrors as error:
+            return error.fields
+    return {}
 
 
 async def login_page(request: SiteRequest) -> HttpResponse:
@@ -287,6 +321,7 @@ async def log_out(request: SiteRequest) -> HttpResponse:
 
 
 signup = dispatch_by_method(GET=signup_page, POST=sign_up)
+signup_check = dispatch_by_method(POST=check_sign_up)
 invitation = dispatch_by_method(GET=signup_page)
 waiting = dispatch_by_method(GET=waiting_page, POST=withdraw)
 login = dispatch_by_method(GET=login_page, POST=log_in)

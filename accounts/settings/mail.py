@@ -17,7 +17,7 @@ from accounts.forms import (
     NewPasswordForm,
     make_address_field,
     make_new_password_field,
-    make_password_field,
+    make_repeat_field,
     parse_choice,
     redisplay_form,
     render_form,
@@ -55,7 +55,7 @@ class ForgottenPasswordForm(forms.Form):
 class ResetPasswordForm(NewPasswordForm):
     token = forms.CharField(widget=forms.HiddenInput)
     password1 = make_new_password_field(gettext_lazy("New password"))
-    password2 = make_password_field(gettext_lazy("New password again"), "new-password")
+    password2 = make_repeat_field(gettext_lazy("New password again"))
 
 
 # The address

@@ -92,6 +92,7 @@ ACTIONS: dict[str, str] = {
     "/lists/<id:list_id>/members/": "handle",
     "/lists/<id:list_id>/members/remove/": "handle",
     "/accounts/signup/": "handle display_name address password1 reason invitation",
+    "/accounts/signup/check/": "handle display_name password1 invitation",
     "/accounts/waiting/": "next",
     "/accounts/invitations/": "uses days note",
     "/accounts/invitations/end/": "invitation",

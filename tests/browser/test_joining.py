@@ -48,7 +48,6 @@ def test_a_double_click_creates_one_account_and_signs_in(site: QuickstartSite, c
         page.goto(f"{site.url}/accounts/signup/")
         page.get_by_label("Handle").fill("clicks_twice")
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_label("Password again").fill(PASSWORD)
         page.locator("main").get_by_role("button", name="Sign up").dblclick()
         expect(page).to_have_url(f"{site.url}/welcome/profile/")
 
@@ -64,7 +63,6 @@ def test_an_applicant_waits_and_is_let_in(
         page.goto(f"{site.url}/accounts/signup/")
         page.get_by_label("Handle").fill(handle)
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_label("Password again").fill(PASSWORD)
         page.get_by_label("Why do you want to join?").fill(REASON)
         page.get_by_role("button", name="Apply for an account").click()
         expect(page.locator(".notice")).to_contain_text("waits for approval")

@@ -48,6 +48,44 @@ async def test_a_taken_handle_is_409(visitor, alice):
     assert PASSWORD not in page.text
 
 
+async def test_a_taken_handle_and_a_bad_password_are_told_together(visitor, alice):
+    answer = await visitor.post_json("/accounts/signup/", handle="alice", password1="password")
+    assert answer.status_code == 422
+    assert answer.json()["fields"] == {"handle": "This handle is taken.", "password1": "This password is too common."}
+
+
+@pytest.mark.parametrize(
+    ("typed", "faults"),
+    [
+        ({"handle": "nora"}, []),
+        ({"handle": "ALICE"}, ["handle"]),
+        ({"handle": "no spaces"}, ["handle"]),
+        ({"handle": "admin", "password1": PASSWORD}, ["handle"]),
+        ({"handle": "nora", "password1": "short"}, ["password1"]),
+        ({"handle": "nora1234", "password1": "nora1234"}, ["password1"]),
+        ({"password1": "12345678"}, ["password1"]),
+        ({}, []),
+    ],
+)
+async def test_the_check_tells_the_faults_of_what_is_typed_and_creates_nothing(visitor, alice, typed, faults):
+    answer = await visitor.post_json("/accounts/signup/check/", **typed)
+    assert (answer.status_code, list(answer.json()["fields"])) == (200, faults)
+    assert (await visitor.get_json("/@nora/")).status_code == 404
+
+
+async def test_the_check_is_counted(visitor, redis_url):
+    async with open_services(redis_url, ServiceConfig(rate_limits={"complete": 2})) as limited:
+        loop_services.bind(limited)
+        answers = [await visitor.post_json("/accounts/signup/check/", handle="nora") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+
+
+async def test_a_new_password_is_typed_once_where_scripts_show_it(visitor):
+    page = (await visitor.get("/accounts/signup/")).text
+    assert re.search(r"<noscript>.*password2.*</noscript>", page, re.DOTALL)
+    assert (await visitor.post_json("/accounts/signup/", handle="nora", password1=PASSWORD)).status_code == 201
+
+
 async def test_a_form_with_errors_asks_for_accepted_passwords_again_and_focuses_the_first_error(visitor):
     page = await visitor.post("/accounts/signup/", handle="no spaces", password1=PASSWORD, password2=PASSWORD)
     assert re.findall('name="([^"]+)"[^>]* autofocus', page.text) == ["handle"]
