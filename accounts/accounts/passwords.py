@@ -9,6 +9,7 @@ for an unknown account is checked against a dummy hash, so that it takes as long
 
 import asyncio
 import secrets
+import time
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,6 +35,8 @@ from accounts.models import Account
 MAX_CONCURRENT_HASHES = 2
 WAITING_CAP = 32
 """The maximum number of checks that wait for a thread (about 1 s of work). For known browsers it is twice as high."""
+WAIT_MAX_S = 2.5
+"""On a slow or loaded machine fewer checks wait: as many as the threads have lately performed in this time."""
 UNUSABLE_SUFFIX_BYTES = 20  # random, as Django does, so that tokens made of the hash cannot be guessed
 PASSWORD_MAX_LENGTH = 1024  # code points; a longer password would only take more time to hash
 
@@ -43,6 +46,8 @@ T = TypeVar("T")
 _hashing_pool = ThreadPoolExecutor(max_workers=MAX_CONCURRENT_HASHES, thread_name_prefix="passwords")
 _waiting: PriorityQueue[tuple[bool, int, Callable[[], None]]] = PriorityQueue()
 _sequence = count()
+_average_s = [0.05]
+"""The time of a check, averaged over about the last eight."""
 
 
 class SiteArgon2Hasher(Argon2PasswordHasher):
@@ -105,17 +110,20 @@ async def _run_in_pool(work: Callable[[], T], *, is_known: bool) -> T:
 
     Work for known browsers runs first. Work that is cancelled before its start is not run.
     """
-    if _waiting.qsize() >= WAITING_CAP * (1 + is_known):
+    cap = min(WAITING_CAP, max(MAX_CONCURRENT_HASHES, round(MAX_CONCURRENT_HASHES * WAIT_MAX_S / _average_s[0])))
+    if _waiting.qsize() >= cap * (1 + is_known):
         raise PasswordsBusy
     future: Future[T] = Future()
 
     def run() -> None:
         if not future.set_running_or_notify_cancel():
             return
+        started = time.monotonic()
         try:
             future.set_result(work())
         except Exception as error:  # noqa: BLE001  raised again by the waiting request
             future.set_exception(error)
+        _average_s[0] += (time.monotonic() - started - _average_s[0]) / 8
 
     _waiting.put((not is_known, next(_sequence), run))
     _hashing_pool.submit(lambda: _waiting.get_nowait()[2]())

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import threading
+import time
 from functools import partial
 from urllib.parse import urlencode
 
@@ -206,6 +207,22 @@ async def test_a_full_queue_of_passwords_is_503_at_once_and_known_browsers_come_
     assert max(at for at, name in enumerate(order) if name == "owner") < len(order) - passwords.WAITING_CAP + 2
     assert "cancelled" not in order
     assert (await visitor.log_in("alice")).status_code == 200
+
+
+async def test_fewer_passwords_wait_if_each_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a loaded machine, log-ins are refused at once and not after their deadline."""
+    monkeypatch.setattr(passwords, "_average_s", [0.05])
+
+    def start(count: int) -> list[asyncio.Task[None]]:
+        return [
+            asyncio.create_task(passwords._run_in_pool(lambda: time.sleep(0.4), is_known=False)) for _ in range(count)
+        ]
+
+    await asyncio.gather(*start(16))
+    began = time.monotonic()
+    results = await asyncio.gather(*start(passwords.WAITING_CAP), return_exceptions=True)
+    assert 4 <= sum(isinstance(result, PasswordsBusy) for result in results) < passwords.WAITING_CAP
+    assert time.monotonic() - began < 2 * passwords.WAIT_MAX_S
 
 
 async def test_a_log_out_deletes_what_the_browser_stored(alice):
