@@ -87,6 +87,7 @@ from timelines.notifications.thread_mutes import MutedThreadService
 from timelines.notifications.visibility import NotificationVisibility
 from timelines.pins.service import PinService
 from timelines.polls.service import PollService
+from timelines.popular.service import PopularPostsService
 from timelines.previews.repository import ExpiredPreviews
 from timelines.previews.service import PreviewQueue, PreviewService
 from timelines.profiles.featured import FeaturedService
@@ -289,6 +290,7 @@ class Services:
     followed_hashtags = _Built(FollowedHashtagService)
     public_hashtags = _Built(PublicHashtags)
     trends = _Built(TrendService)
+    popular = _Built(PopularPostsService)
 
     # Search
 
@@ -418,7 +420,10 @@ class Services:
         notify, notify_edit = self.notifications.notify, self.notifications.notify_edit
         return self._build(
             FanOutService,
-            post_listeners=(notify, self.trends.count_post, self.polls.schedule_end, self.previews.request),
+            post_listeners=(
+                notify, self.trends.count_post, self.popular.count_answer, self.polls.schedule_end,
+                self.previews.request,
+            ),
             edit_listeners=(
                 notify_edit, self.trends.count_edit, self.polls.schedule_end_of_edit, self.previews.request_edit
             ),

@@ -35,6 +35,7 @@ from timelines.media.repository import MediaRows
 from timelines.notifications.pending import PendingNotifications
 from timelines.notifications.repository import Notifications
 from timelines.pins.repository import Pins
+from timelines.popular.repository import PopularPosts
 from timelines.posts.polls import PollRepository
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.replies import ReplyRepository
@@ -75,6 +76,7 @@ class Repositories:
     push_subscriptions: PushSubscriptions
     followed_hashtags: FollowedHashtags
     trends: Trends
+    popular: PopularPosts
     reactions: Reactions
     pins: Pins
     bookmarks: Bookmarks

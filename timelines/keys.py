@@ -275,6 +275,21 @@ imported_graph_ranks = single_key("timelines", "graph", "ranks")
 """ZSET: account id -> followers in the imported graphs. The GRAPH_RANKS_CAP most followed accounts are kept."""
 
 
+# Popular posts: a ranking for each language that the worker writes anew. Their counts are in recipes/distinct_ranking.
+
+
+def popular_posts(language: str) -> Key:
+    """ZSET: post id -> weight, of the posts in a language, of NO_LANGUAGE or of ALL_LANGUAGES. At most RANKING_CAP.
+
+    It expires when all its uses are out of the window.
+    """
+    return Key("series", tag="popular", name=f"posts:{language}")
+
+
+popular_languages = single_key("series", "popular", "languages")
+"""ZSET: language with a ranking in `popular_posts` -> number of its posts."""
+
+
 # Live
 
 delivery_lag = single_key("live", "lag", "hours")

@@ -51,6 +51,8 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     allowed_hashtags: tuple[str, ...] = ()
     held_accounts: tuple[str, ...] = ()
     """The ids of accounts that are not suggested, and not in the directory."""
+    held_posts: tuple[str, ...] = ()
+    """The ids of posts that are not among the popular posts."""
     reviews_trends: bool = False
     suggests_accounts: bool = True
     default_language: str = ""
@@ -80,11 +82,13 @@ TEXT_LENGTHS = {
 LIST_SIZES = {
     "rules": (100, 300), "blocked_words": (500, 100), "blocked_hosts": (500, 253), "blocked_mail_domains": (500, 253),
     "held_hashtags": (500, 100), "allowed_hashtags": (500, 100), "held_accounts": (500, 20),
+    "held_posts": (500, 20),
     "staff": (20, 21),
 }  # fmt: skip
 """Field -> maximum number of entries, and of characters of an entry."""
 LOWERCASE_LISTS = frozenset({"staff", "blocked_hosts", "blocked_mail_domains"})
 HASHTAG_LISTS = frozenset({"held_hashtags", "allowed_hashtags"})
+ID_LISTS = frozenset({"held_accounts", "held_posts"})
 NEWCOMER_DAYS_MAX = 365
 TEXTS = ("about", "privacy", "terms")
 FIELDS = tuple(name for name in SiteSettings.__struct_fields__ if name.removesuffix("_ms") == name)
@@ -147,7 +151,7 @@ def _clean_list(name: str, values: Any) -> tuple[str, ...]:
         raise Invalid({name: text % {"count": count}})
     if any(len(each) > length for each in unique):
         raise too_long(name, length)
-    if name == "held_accounts" and not all(map(parse_id, unique)):
+    if name in ID_LISTS and not all(map(parse_id, unique)):
         raise Invalid({name: _("This is not one of the choices.")})
     return unique
 

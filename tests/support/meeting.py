@@ -1,7 +1,7 @@
 """Read every place of the site where a reader may see another account's posts.
 
 Alice reads. Bob wrote `post` ("#tea"), replied to Alice, and is on her list. Carol is on another list and boosted the
-post.
+post. Dave likes it, so that it is popular.
 """
 
 from collections.abc import Awaitable, Callable
@@ -40,7 +40,7 @@ class VisibilityScenario:
     @classmethod
     async def build(cls, world: World) -> Self:
         services = world.services
-        alice, bob, carol = await world.people("alice", "bob", "carol")
+        alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
         await alice.follows(bob)
         bobs, carols = [(await alice.makes_list(member)).id for member in (bob, carol)]
         question = await alice.publishes("who has something to drink?")
@@ -48,7 +48,9 @@ class VisibilityScenario:
         answer = await bob.publishes("I have tea", in_reply_to=question)
         now_ms = services.clock.now_ms()
         await services.reactions.boost(account_id=carol.id, post_id=post.id, now_ms=now_ms)
+        await services.reactions.like(account_id=dave.id, post_id=post.id, now_ms=now_ms)
         await world.deliver_all()
+        await services.popular.refill()
         return cls(services, world, alice, bob, carol, post, question, answer, bobs, carols)
 
     def has(self, page: TimelinePage, post: Post | None = None) -> bool:
@@ -77,6 +79,11 @@ async def on_tag(scene: VisibilityScenario) -> bool:
 
 async def on_public(scene: VisibilityScenario) -> bool:
     return scene.has(await scene.services.reading.public(viewer_id=scene.alice.id))
+
+
+async def among_popular(scene: VisibilityScenario) -> bool:
+    entries, _ = await scene.services.popular.read(scene.alice.id, (), offset=0, limit=10)
+    return scene.post.id in [entry.post.id for entry in entries]
 
 
 async def in_search(scene: VisibilityScenario) -> bool:
@@ -128,6 +135,7 @@ PROBES: dict[str, Probe] = {  # places where Alice may see Bob's posts
     "list": on_list,
     "tag": on_tag,
     "public": on_public,
+    "popular": among_popular,
     "search": in_search,
     "thread": in_thread,
     "post": on_its_page,

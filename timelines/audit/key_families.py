@@ -35,7 +35,7 @@ TYPE_CHECKED_ONLY: tuple[tuple[str, str] | tuple[str, str, tuple[str, int]], ...
     (r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
     (r"timelines:\{\d+\}:pins", "zset", ("pins", PINS_CAP)),
     (r"timelines:\{\d+\}:threads", "zset", ("muted threads", MUTED_THREADS_CAP)),
-    (r"timelines:\{\d+\}:(mutes|quieted|tags|voted)|series:\{trends\}:.*", "zset"),
+    (r"timelines:\{\d+\}:(mutes|quieted|tags|voted)|series:\{(trends|popular)\}:.*", "zset"),
     (r"posts:\{\d+\}:(gone|votes)|timelines:\{pulled\}:authors|jobs:\{due\}:(polls|posts)", "zset"),
     (r"jobs:\{(mail\}:due|due\}:(digests|deletions|sanctions|appeals|held))", "zset"),
     (r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),

@@ -21,6 +21,7 @@ from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.notifications.pending import PendingNotification, TrackPending
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, ViewerState
+from timelines.popular.service import PopularPostsService
 from timelines.posts.post import Post, PostCounts
 from timelines.posts.repository import PostRepository
 from timelines.publishing.post_writer import PostAnnouncer
@@ -51,6 +52,7 @@ class ReactionsService:
     live: PostAnnouncer
     notifications: NotificationService
     track_pending: TrackPending
+    popular: PopularPostsService
     check_room: Callable[[], Awaitable[None]]
     limits: ActionLimits
 
@@ -60,12 +62,14 @@ class ReactionsService:
         await self.check_room()
         async with self.track_pending(PendingNotification("like", account_id, original.author_id, original.id)):
             try:
-                await self.reactions.add(ReactionKind.LIKE, original.id, account_id, now_ms)
+                _, liked_ms = await self.reactions.add(ReactionKind.LIKE, original.id, account_id, now_ms)
             except PostGone as gone:
                 raise PostNotFound from gone
             await self.reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
             await self.notifications.liked(account_id=account_id, post=original)
-        await self.live.counts_changed(original.id)
+        await run_together(
+            self.live.counts_changed(original.id), self.popular.count(account_id, original, liked_ms or now_ms)
+        )
         return await self._load_visible(original.id, account_id)
 
     async def unlike(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
@@ -73,7 +77,9 @@ class ReactionsService:
         original = await self._load_original(post_id)
         is_undone = await self.reactions.remove(ReactionKind.LIKE, original.id, account_id)
         await self.reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
-        await self.live.counts_changed(original.id)
+        await run_together(
+            self.live.counts_changed(original.id), self._withdraw(ReactionKind.BOOST, original.id, account_id)
+        )
         return await self._load_undone(original, account_id, is_undone=is_undone)
 
     async def boost(
@@ -90,6 +96,8 @@ class ReactionsService:
             if not is_boosted and not may_boost(entry.post, entry.author):
                 raise NotBoostable
             await self.boosts.boost(account_id, entry.post, now_ms)
+            if not is_boosted:
+                await self.popular.count(account_id, entry.post, now_ms)
             return await self._load_visible(entry.post.id, account_id)
 
     async def unboost(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
@@ -97,6 +105,7 @@ class ReactionsService:
         original = await self._load_original(post_id)
         is_undone = await self.reactions.find_score(ReactionKind.BOOST, original.id, account_id) is not None
         await self.boosts.unboost(account_id, original.id)
+        await self._withdraw(ReactionKind.LIKE, original.id, account_id)
         return await self._load_undone(original, account_id, is_undone=is_undone)
 
     async def bookmark(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
@@ -214,6 +223,11 @@ class ReactionsService:
                 raise
             bare = Post(original.id, original.author_id, "")
             return HydratedPost(bare, author, PostCounts(), ViewerState(own=False))
+
+    async def _withdraw(self, other: ReactionKind, post_id: PostId, account_id: AccountId) -> None:
+        """Count the account no longer for the post, unless its other reaction remains."""
+        if await self.reactions.find_score(other, post_id, account_id) is None:
+            await self.popular.withdraw(account_id, post_id)
 
     async def _load_original(self, post_id: PostId) -> Post:
         """Return the original post without a check of visibility, so that an action can be undone.

@@ -104,6 +104,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *services.mail_sending.periodic_tasks,
         *services.digests.periodic_tasks,
         *services.reports.periodic_tasks,
+        *services.popular.periodic_tasks,
     )
 
 

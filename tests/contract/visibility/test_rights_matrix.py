@@ -93,7 +93,7 @@ async def mute_booster(scene: VisibilityScenario) -> None:
 
 
 EVERYWHERE = frozenset(PROBES)
-AMONG_STRANGERS = frozenset({"tag", "public", "search"})
+AMONG_STRANGERS = frozenset({"tag", "public", "popular", "search"})
 SOUGHT = frozenset({"profile", "post"})
 OF_READER = EVERYWHERE - {"feed"}  # a decision of one reader does not affect other readers
 ACTIONS: dict[str, Action] = {

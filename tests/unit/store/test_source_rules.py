@@ -64,9 +64,9 @@ CALL = re.compile(
 )
 OF_KEYS = re.compile(r"KEYS\[[^\]]+\]|unpack\(KEYS\)|KEYS|[a-z]\w*(\.\w+)?")
 IN_LISTS = [
+    "socialsite/recipes/distinct_ranking_top.lua",
     "socialsite/recipes/job_queue_reclaim.lua",
     "socialsite/recipes/time_series_top.lua",
-    "timelines/hashtags/trend_top.lua",
 ]
 """These scripts call Redis with a list of arguments; review that its keys are KEYS when this list grows."""
 ASSIGNED = re.compile(r"^\s*(?:local )?([a-z]\w*(?:, *[a-z]\w*)*) = (.*)$", re.MULTILINE)
