@@ -104,6 +104,7 @@ from timelines.push.jobs import PushSending
 from timelines.push.service import PushQueue, PushService
 from timelines.quotes.service import QuoteService
 from timelines.reactions.boosts import BoostService
+from timelines.reactions.edit_notifications import EditNotifications
 from timelines.reactions.service import ReactionsService
 from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.hydration import Sources
@@ -425,10 +426,12 @@ class Services:
                 self.previews.request,
             ),
             edit_listeners=(
-                notify_edit, self.trends.count_edit, self.polls.schedule_end_of_edit, self.previews.request_edit
+                notify_edit, self.edit_notifications.notify, self.trends.count_edit, self.polls.schedule_end_of_edit,
+                self.previews.request_edit,
             ),
         )  # fmt: skip
 
+    edit_notifications = _Built(EditNotifications)
     purging = _Built(AccountPurge)
     rebuilds = _Built(RebuildService)
 

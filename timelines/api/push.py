@@ -75,7 +75,7 @@ def _policy(fields: FormFields) -> PushPolicy | None:
 async def _respond(request: SiteRequest, subscription: PushSubscription) -> Json:
     """Respond with the entity WebPushSubscription."""
     alerts = {type: kinds[0] in subscription.kinds for type, kinds in KINDS_BY_TYPE.items()}
-    unknown = dict.fromkeys(("status", "update", "admin.sign_up", "admin.report"), False)
+    unknown = dict.fromkeys(("status", "admin.sign_up", "admin.report"), False)
     return {
         "id": str(subscription.created_ms),
         "endpoint": subscription.endpoint,

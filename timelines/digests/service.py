@@ -30,6 +30,8 @@ KIND_LABELS: Mapping[str, str | Promise] = {
     "follow": _("New followers"),
     "request": _("Follow requests"),
     "poll": _("Ended polls"),
+    "update": _("Edits of posts that you boosted"),
+    "quoted_update": _("Edits of posts that you quoted"),
     "draft": _("Scheduled posts that were not published"),
     "report_closed": _("Outcomes of your reports"),
     "archive": _("Your archive is ready"),

@@ -12,8 +12,8 @@ from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 
 NotificationKind = Literal[
-    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote", "report_closed",
-    "archive", "import",
+    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote", "update", "quoted_update",
+    "report_closed", "archive", "import",
 ]  # fmt: skip
 NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = get_args(NotificationKind)
 MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply", "quote"})
@@ -22,10 +22,12 @@ KINDS_WITHOUT_POST: Final = frozenset[NotificationKind]({"report_closed", "archi
 """Kinds whose `post_id` is the id of something else."""
 OWN_KINDS: Final = KINDS_WITHOUT_POST | {"draft"}
 """Kinds about what the reader did, which no other account causes."""
-RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request", "draft"})
+RECURRING_KINDS: Final = frozenset[NotificationKind](
+    {"boost", "like", "follow", "request", "draft", "update", "quoted_update"}
+)
 """Kinds whose cause can be undone and repeated. The other kinds are about a post, which is published once."""
-ENDING_KINDS: Final = frozenset[NotificationKind]({"follow", "request"})
-"""Kinds whose notification ends with its cause: a new follow is a new notification, as in Mastodon."""
+RENEWED_KINDS: Final = frozenset[NotificationKind]({"follow", "request", "update", "quoted_update"})
+"""Kinds of which a newer cause replaces the notification at once: the next follow or edit, as in Mastodon."""
 
 TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
     "mention": "mention",
@@ -36,6 +38,8 @@ TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
     "request": "follow_request",
     "poll": "poll",
     "quote": "quote",
+    "update": "update",
+    "quoted_update": "quoted_update",
 }
 """The names of the kinds in the API. Only pages show OWN_KINDS."""
 

@@ -26,6 +26,7 @@ MAX_EXCERPT_LENGTH = 140  # characters
 ICON_BY_KIND: Final[dict[NotificationKind, str]] = {
     "mention": "notifications", "reply": "reply", "boost": "boost", "like": "like", "follow": "follow",
     "request": "follow", "poll": "poll", "draft": "compose", "quote": "quote",
+    "update": "compose", "quoted_update": "compose",
     "report_closed": "check", "archive": "download", "import": "check",
 }  # fmt: skip
 
@@ -39,6 +40,8 @@ SINGLE_ACTOR_TEXTS: Final = {
     "poll": _("A poll by %(name)s has ended"),
     "draft": _("A scheduled post could not be published"),
     "quote": _("%(name)s quoted your post"),
+    "update": _("%(name)s edited a post that you boosted"),
+    "quoted_update": _("%(name)s edited a post that you quoted"),
     "report_closed": _("Your report was looked at"),
     "archive": _("Your archive is ready"),
     "import": _("Your import is finished"),

@@ -9,10 +9,10 @@ from socialsite.ids import AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Command, Key, Read, Reply, Store, load_script
 from timelines import keys
 from timelines.notifications.notification import (
-    ENDING_KINDS,
     NOTIFICATION_KINDS,
     PREFERENCES,
     RECURRING_KINDS,
+    RENEWED_KINDS,
     Notification,
     NotificationKind,
     NotificationPreference,
@@ -63,7 +63,7 @@ class Notifications:
         if notification.kind in RECURRING_KINDS:
             repeat_ms = ms_from_id(notification.id) - REPEAT_AFTER_MS
             if since_ms is not None:
-                repeat_ms = since_ms if notification.kind in ENDING_KINDS else min(repeat_ms, since_ms)
+                repeat_ms = since_ms if notification.kind in RENEWED_KINDS else min(repeat_ms, since_ms)
             outdated_id = id_at(repeat_ms)
         script_keys = _script_keys(reader_id)
         args = [notification.member, notification.id, outdated_id, NOTIFICATIONS_CAP]

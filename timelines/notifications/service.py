@@ -5,7 +5,7 @@ nor counted if the like was undone, the post was deleted, or its account is bloc
 again if that is undone.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -107,6 +107,13 @@ class NotificationService:
         mentioned = await self.accounts.find_ids_by_handle(handles[:MENTIONS_CAP])
         readers = [id for id in mentioned.values() if id not in (post.reply_to_author_id, post.extra.quoted_author_id)]
         await self._add(dict.fromkeys(readers, "mention"), post.author_id, post.id)
+
+    async def edited(self, post: Post, booster_ids: Iterable[AccountId], quotes: Iterable[Post]) -> None:
+        """Notify the boosters, and the authors of the quotes, of the newest edit of the post."""
+        author_id, since_ms = post.author_id, post.extra.edited_ms
+        boosters = self._add(dict.fromkeys(booster_ids, "update"), author_id, post.id, since_ms)
+        of_quotes = (self._add({each.author_id: "quoted_update"}, author_id, each.id, since_ms) for each in quotes)
+        await run_together(boosters, *of_quotes)
 
     async def liked(self, *, account_id: AccountId, post: Post) -> None:
         """Notify the author of a like, at most once a day even if the like is undone and repeated."""

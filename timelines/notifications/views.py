@@ -40,6 +40,8 @@ KIND_LABELS: Final = {
     "poll": gettext_lazy("Ends of polls that you wrote or voted in"),
     "draft": gettext_lazy("Scheduled posts that could not be published"),
     "quote": gettext_lazy("Quotes of your posts"),
+    "update": gettext_lazy("Edits of posts that you boosted"),
+    "quoted_update": gettext_lazy("Edits of posts that you quoted"),
     "report_closed": gettext_lazy("Outcomes of your reports"),
     "archive": gettext_lazy("Your archive is ready"),
     "import": gettext_lazy("Your import is finished"),

@@ -23,7 +23,7 @@ from timelines.visibility.rights import ViewContext, ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
 Causes = dict[str, bool]
-"""For each member, True if its like, boost or follow request exists. Other kinds have no entry."""
+"""For each member, True if its like, boost, boosted post or follow request exists. Other kinds have no entry."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -117,6 +117,8 @@ def _read_causes(viewer_id: AccountId, notifications: Sequence[Notification]) ->
         if each.kind in ("like", "boost") and each.post_id is not None:
             key = keys.likes(each.post_id) if each.kind == "like" else keys.boosts(each.post_id)
             commands[each.member] = ("ZSCORE", key, each.account_id)
+        elif each.kind == "update" and each.post_id is not None:
+            commands[each.member] = ("ZSCORE", keys.boosts(each.post_id), viewer_id)
         elif each.kind == "request":
             commands[each.member] = ("ZSCORE", keys.follow_requests(viewer_id), each.account_id)
     return Read(

@@ -32,8 +32,8 @@ async def test_an_app_subscribes_reads_changes_and_ends_its_subscription(site, w
     app = (await api.post("/api/v1/apps", client_name="App", redirect_uris="https://app.example/")).json()
     assert app["vapid_key"] == made["server_key"]
     assert (await api.get(PATH)).json() == made
-    changed = await api.http.put(PATH, json={"data": {"alerts": {"poll": True}}})
-    assert {name for name, is_on in changed.json()["alerts"].items() if is_on} == {"poll"}
+    changed = await api.http.put(PATH, json={"data": {"alerts": {"poll": True, "update": True}}})
+    assert {name for name, is_on in changed.json()["alerts"].items() if is_on} == {"poll", "update"}
     assert changed.json()["policy"] == "followed"
     assert (await other.get(PATH)).status_code == 403
     assert (await (await open_api()).get(PATH)).status_code == 401

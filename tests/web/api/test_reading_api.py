@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from socialsite.ids import PostId, id_at
+from socialsite.ids import MAX_ID, PostId, id_at
 from tests.support.world import Person
 from tests.web.api.conftest import OpenApi
 from timelines.api.entities.notification import GROUP_MS
@@ -243,6 +243,43 @@ async def test_a_post_has_the_same_filters_at_every_address(site, world, open_ap
         found = {each["filter"]["title"]: each["keyword_matches"] for each in status["filtered"]}
         assert found == {"Animals": ["tiger", "soup"], "Food": ["soup"]}, status
         assert {each["filter"]["filter_action"] for each in status["filtered"]} == {action}
+
+
+async def test_boosters_and_quoters_hear_of_edits(site, world, open_api: OpenApi) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    post = await alice.publishes("first")
+    now_ms = site.clock.now_ms()
+    for booster in (alice, bob):
+        await site.reactions.boost(account_id=booster.id, post_id=post.id, now_ms=now_ms)
+    quotes = [await person.publishes("look", details=PostDetails(quote_of=post.id)) for person in (carol, alice)]
+    await world.deliver_all()
+    clients = [await open_api(person.handle) for person in (alice, bob, carol)]
+
+    async def heard() -> list[list[tuple[str, str, str]]]:
+        found = [(await client.get("/api/v1/notifications")).json() for client in clients]
+        return [
+            [(each["type"], each["account"]["acct"], each["status"]["id"]) for each in page if "update" in each["type"]]
+            for page in found
+        ]
+
+    expected = [[], [("update", "alice", str(post.id))], [("quoted_update", "alice", str(quotes[0].id))]]
+    for text in ("second", "third"):
+        await alice.edits(post, text)
+        await world.deliver_all()
+        assert await heard() == expected
+        unread = "/api/v1/notifications/unread_count"
+        assert [(await client.get(unread)).json()["count"] for client in clients[1:]] == [1, 1]
+        for person in (bob, carol):
+            await site.notifications.mark_read(person.id, PostId(MAX_ID))
+    policy = await clients[0].http.put(
+        f"/api/v1/statuses/{post.id}/interaction_policy", json={"quote_approval_policy": "nobody"}
+    )
+    assert policy.status_code == 200
+    await site.edits.set_fold(post.id, is_folded=True, warning="by staff", now_ms=site.clock.now_ms())
+    await world.deliver_all()
+    assert [(await client.get(unread)).json()["count"] for client in clients[1:]] == [0, 0]
+    await site.reactions.unboost(account_id=bob.id, post_id=post.id)
+    assert await heard() == [[], [], expected[2]]
 
 
 async def test_a_quote_says_why_the_reader_does_not_want_to_see_it(world, open_api: OpenApi) -> None:

@@ -1,0 +1,46 @@
+"""Notifies the accounts that boosted or quoted a post of its edits, because they show the post to others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from socialsite.tasks import run_together
+from timelines.notifications.service import NotificationService
+from timelines.pages.page import ABOVE_ALL_IDS
+from timelines.posts.post import Post
+from timelines.posts.quotes import QuoteRepository
+from timelines.posts.repository import PostRepository
+from timelines.reactions.repository import ReactionKind, Reactions
+
+NOTIFIED_BOOSTERS: Final = 500
+NOTIFIED_QUOTES: Final = 100
+"""The newest boosters and quotes of a post are notified, so that an edit costs a worker less than a second."""
+
+
+@dataclass(kw_only=True, slots=True)
+class EditNotifications:
+    reactions: Reactions
+    quotes: QuoteRepository
+    posts: PostRepository
+    notifications: NotificationService
+
+    async def notify(self, versions: Sequence[Post], number: int) -> None:
+        """Notify of version `number`. The call may be repeated."""
+        edited = versions[number]
+        if not _is_rewritten(versions[number - 1], edited):
+            return
+        boosters, quote_ids = await run_together(
+            self.reactions.accounts(ReactionKind.BOOST, edited.id, None, NOTIFIED_BOOSTERS),
+            self.quotes.read(edited.id, ABOVE_ALL_IDS, NOTIFIED_QUOTES, upward=False),
+        )
+        quotes = await self.posts.find_many(quote_ids)
+        await self.notifications.edited(edited, boosters.account_ids, list(quotes.values()))
+
+
+def _is_rewritten(former: Post, edited: Post) -> bool:
+    """Return whether the author changed what readers see, not only who may quote the post (mastodon/mastodon#36299)."""
+    old, new = former.extra, edited.extra
+    if old.is_folded != new.is_folded:  # by staff
+        return False
+    names = "spoiler_text", "sensitive", "media", "poll"
+    return former.text != edited.text or any(getattr(old, name) != getattr(new, name) for name in names)
