@@ -22,7 +22,7 @@ SOURCE = """privacy:s sensitive:b language:s? note:s fields:a follow_requests_co
     discoverable:b? indexable:b attribution_domains:a quote_policy:s"""
 OWN_STATE = "favourited:b reblogged:b bookmarked:b muted:b"
 STATUS = """id:s uri:s url:s? created_at:t edited_at:t? account:o content:s visibility:s sensitive:b spoiler_text:s
-    media_attachments:a [application]:o mentions:a tags:a emojis:a reblogs_count:i favourites_count:i replies_count:i
+    media_attachments:a application:o? mentions:a tags:a emojis:a reblogs_count:i favourites_count:i replies_count:i
     in_reply_to_id:s? in_reply_to_account_id:s? reblog:o? poll:o? card:o? language:s? filtered:a quote:o?
     quote_approval:o [quotes_count]:i [pinned]:b"""
 POLL = "id:s expires_at:t? expired:b multiple:b votes_count:i voters_count:i? options:a emojis:a"

@@ -61,6 +61,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "emojis": [],
         "poll": None if is_boost else poll_entity(shown),
         "card": None if is_boost or entry.preview is None else card_entity(entry.preview, site_url, needs_keys),
+        "application": None,
         **(
             {}
             if viewer is None
