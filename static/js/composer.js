@@ -21,8 +21,8 @@ export function graphemes(text) {
 }
 
 const LINK = /https?:\/\/[^\s<>"]*[^\s<>"?!.,:;'()*]/gi;
-/** A link counts as at most 23 characters, as on the server. */
-export const postLength = (text) => graphemes(text.replace(LINK, (link) => link.slice(0, 23)));
+/** A link counts 23 at most, as on the server. */
+export const postLength = (text) => graphemes(text.replace(LINK, (link) => (link.length > 500 ? link : link.slice(0, 23))));
 
 const freshKey = () => crypto.getRandomValues(new BigUint64Array(2)).join("");
 

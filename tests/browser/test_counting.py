@@ -39,6 +39,7 @@ def test_the_composer_counts_links_as_the_server_does(reader: OpenReader) -> Non
         f"(https://example.org{path}), HTTP://EXAMPLE.ORG{path}?a=b#c!",
         f"https://fa.example.org{path}نیم\u200cفاصله و متن",
         "http://a.co and http://a.co/",
+        "https://example.org/" + "x" * 600,
         "no link: https:// or http",
     ]
     opened = reader()

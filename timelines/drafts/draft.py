@@ -59,7 +59,7 @@ def parse_time(text: str) -> int | None:
     if not text:
         return None
     try:
-        at = datetime.fromisoformat(text)
+        at = datetime.fromisoformat(text.upper())  # RFC 3339 allows t and z
         at_ms = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         at_ms = -1

@@ -22,8 +22,8 @@ from timelines.text.token_scanner import Piece, scan
 
 TEXT_BYTES_CAP = 16_384
 """The maximum size of a text in UTF-8 bytes before normalization."""
-LINK_LENGTH = 23
-"""A longer link in a post counts as so many characters, as clients of Mastodon count."""
+LINK_LENGTH, SHORTENED_LINK_CAP = 23, 500
+"""A longer link in a post counts as LINK_LENGTH characters, as clients of Mastodon count, unless it exceeds the cap."""
 
 _CONTROL = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NONCHARACTER = regex.compile(r"\p{Noncharacter_Code_Point}")
@@ -65,9 +65,9 @@ def post_length(text: str) -> int:
 
 
 def _counted_part(piece: Piece) -> str:
-    if piece.kind == "text" or piece.kind == "hashtag":
-        return piece.raw
-    return piece.raw[: LINK_LENGTH if piece.kind == "url" else 1 + len(piece.target)]
+    if piece.kind == "url" and len(piece.raw) <= SHORTENED_LINK_CAP:
+        return piece.raw[:LINK_LENGTH]
+    return piece.raw[: 1 + len(piece.target)] if piece.kind == "mention" else piece.raw
 
 
 def check_text(raw: str, max_graphemes: int, length: Callable[[str], int] = grapheme_count) -> str:

@@ -159,6 +159,15 @@ async def test_a_time_is_at_least_five_minutes_ahead(world: World, services: Ser
     assert await services.drafts.all(alice.id) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["2031-07-24T10:00:00Z", "2031-07-24t10:00:00z", "2031-07-24T10:00:00.000Z", "2031-07-24T12:00:00+02:00",
+     "2031-07-24T12:00:00+0200", "2031-07-24 10:00", "20310724T100000Z", "2031-07-24T10:00:00.000000000Z"],
+)  # fmt: skip
+def test_a_time_is_read_as_iso_8601_and_rfc_3339_write_it(text: str) -> None:
+    assert parse_time(text) == 1_942_653_600_000
+
+
 async def test_a_time_may_be_centuries_ahead(world: World, services: Services) -> None:
     alice = await world.person("alice")
     draft = Draft(0, (("text", "x"),), scheduled_ms=parse_time("4000-01-01T00:00:00Z"))

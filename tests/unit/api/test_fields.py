@@ -30,7 +30,7 @@ def request(body: bytes | str = b"", content_type: str = FORM, method: str = "PO
 @pytest.mark.parametrize(
     ("body", "content_type"),
     [
-        ('{"status": "hi", "n": 5, "media_ids": ["1", 2], "poll": {"options": ["a", "b"], "multiple": true}}', JSON),
+        ('{"status": "hi", "n": 5.0, "media_ids": ["1", 2], "poll": {"options": ["a", "b"], "multiple": true}}', JSON),
         ("status=hi&n=5&media_ids[]=1&media_ids[]=2&poll[options][]=a&poll[options][]=b&poll[multiple]=true", FORM),
         (
             "\r\n".join(
@@ -97,6 +97,7 @@ def test_lists_of_objects(body: str, content_type: str) -> None:
         ('{"a": ' + "[" * 30_000 + "]" * 30_000 + "}", JSON),
         ('{"a": {"b": {"c": {"d": {"e": 1}}}}}', JSON),
         ('{"a": 1' + "0" * 30 + "}", JSON),
+        ('{"a": 1e300}', JSON),
         ('{"a": "\\u0000"}', JSON),
         (b"a=%ff", FORM),
         (b"x", "text/plain"),

@@ -93,7 +93,8 @@ def test_the_length_is_counted_in_graphemes() -> None:
         ("example.org/" + "b" * 80, 23),
         ("「https://例え.example.org/" + "あ" * 40 + "」", 1 + 23 + 1),
         ("https://notatld.invalidtld/" + "b" * 80, 107),
-        ("https://example.org/" + "b" * 4_100, 4_120),
+        ("https://example.org/" + "b" * 480, 23),
+        ("https://example.org/" + "b" * 481, 501),
     ],
 )
 def test_a_link_in_a_post_counts_as_at_most_23_characters(text: str, length: int) -> None:
