@@ -43,8 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    server = config.stash[SERVER]
-    return f"server: {server_version(server)} ({server})"
+    server = config.stash.get(SERVER, None)
+    return f"server: {server_version(server)} ({server})" if server else ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
