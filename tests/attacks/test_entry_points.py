@@ -184,6 +184,7 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "stats": (),
     "suspend_account": ("TEXT",),
     "syndicate": (),
+    "try_import": ("FILE --content following",),
     "trim": (),
 }
 """Commands with the arguments that contain text. FILE has a line with the text, or posts with it in each field."""

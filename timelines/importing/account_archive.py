@@ -24,7 +24,7 @@ from timelines.importing.archive_files import (
     size_of,
 )
 from timelines.importing.json_values import Json, link_of, object_of, text_of
-from timelines.importing.lines import ROW_ERRORS, LineRefused, Tally
+from timelines.importing.lines import ROW_ERRORS, Tally
 from timelines.importing.mastodon_rows import parse_activity
 from timelines.importing.rows import parse_date
 from timelines.importing.x_rows import Notes, id_of, parse_tweet, read_tweet
@@ -211,9 +211,7 @@ def offset_lines(
             continue
         try:
             row = json.dumps({"author": handle, **parse(item)}).encode()
-        except LineRefused as refused:
-            tally.refuse(number, refused.reason)
-        except ROW_ERRORS:
-            tally.refuse(number, "fields")
+        except ROW_ERRORS as error:
+            tally.refuse_row(number, error)
         else:
             yield number, row

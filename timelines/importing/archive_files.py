@@ -151,6 +151,8 @@ def _open(file: IO[bytes]) -> zipfile.ZipFile | tarfile.TarFile:
         file, start = _unpack(file)
     if is_tar(start):
         return tarfile.TarFile(fileobj=cast(IO[bytes], _Bounded(file)))
+    if not start.startswith(b"PK") and not zipfile.is_zipfile(file):
+        raise ArchiveUnreadable("unknown_format", "it is neither a zip nor a tar")
     return open_zip(file)
 
 

@@ -2,19 +2,24 @@
 
 import gzip
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from traceback import walk_tb
 from typing import BinaryIO, cast
 
 import msgspec
+
+from socialsite.errors import ApiError
 
 TEXT_MAX_LENGTH = 256 * 1024
 """The longest text that is parsed, with tags and before URLs become longer."""
 GZIP_MAGIC = b"\x1f\x8b"
 LINE_BYTES_CAP = 1 << 20
 REASONS_CAP = 30
+_QUOTED = re.compile(r"'.*'", re.DOTALL)
 
 
 ROW_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, msgspec.MsgspecError)
@@ -54,15 +59,33 @@ class Tally:
     on_refused: Callable[[int, str], None] = lambda number, reason: None
     counts: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    """Why rows were refused for their fields, without values of the rows."""
 
     def refuse(self, number: int, reason: str) -> None:
         self.refused[reason] += 1
         if reason != "repeated_id" and not reason.startswith("picture_"):  # else the line itself was read
             self.on_refused(number, reason)
 
+    def refuse_row(self, number: int, error: Exception) -> None:
+        """Refuse a row for its reason, for the code of an error of the site, or for its fields."""
+        reason = "fields"
+        if isinstance(error, LineRefused | ApiError):
+            reason = error.reason if isinstance(error, LineRefused) else error.code
+        if reason == "fields" and len(self.causes) < REASONS_CAP:
+            self.causes[_describe(error.__cause__ or error)] += 1
+        self.refuse(number, reason)
+
     def stored(self) -> dict[str, dict[str, int]]:
         """Return the fields of a transfer or of its job that have these counts."""
         return {"counts": dict(self.counts), "refused": dict(self.refused.most_common(REASONS_CAP))}
+
+
+def _describe(error: BaseException) -> str:
+    if isinstance(error, msgspec.MsgspecError):
+        return _QUOTED.sub("'…'", str(error))
+    *_, (frame, line) = walk_tb(error.__traceback__)
+    return f"{type(error).__name__} in {frame.f_code.co_name}, line {line}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,18 @@ class PostsOptions:
     record: RecordImported | None = None
 
 
+def check_picture(content: bytes | None) -> "ContentFile[bytes]":
+    """Return the file of a picture that may be uploaded. Raises LineRefused."""
+    if content is None:
+        raise LineRefused("missing")
+    if len(content) > UPLOAD_MAX_BYTES:
+        raise LineRefused("too_many_bytes")
+    file = ContentFile(content, "picture")
+    if refusal := find_refusal(file):
+        raise LineRefused(refusal)
+    return file
+
+
 async def ignore_progress(number: int) -> None:
     """Do nothing."""
 
@@ -174,10 +186,8 @@ class PostsImport:
             for number, line in file.lines(tally, offset):
                 try:
                     yield rules.parse(number, line)
-                except LineRefused as refused:
-                    tally.refuse(number, refused.reason)
-                except ROW_ERRORS:
-                    tally.refuse(number, "fields")
+                except ROW_ERRORS as error:
+                    tally.refuse_row(number, error)
         except SliceEnded as slice_ended:
             ended.append(slice_ended)
 
@@ -236,13 +246,10 @@ class PostsImport:
                         continue
                     for version in (*former, post):
                         await self.media.attach(version)
-                except ROW_ERRORS:
-                    tally.refuse(row.number, "fields")
-                    continue
-                except ApiError as error:
-                    if isinstance(error, Unavailable):
-                        raise
-                    tally.refuse(row.number, error.code)
+                except Unavailable:
+                    raise
+                except (*ROW_ERRORS, ApiError) as error:
+                    tally.refuse_row(row.number, error)
                     continue
                 await self.posts.write_versions(former)
             complete[row.source_id] = post
@@ -270,13 +277,7 @@ class PostsImport:
 
     async def _upload(self, owner_id: AccountId, picture: PictureRow, content: bytes | None) -> Media:
         """Upload and encode a picture as people's uploads. Raises LineRefused."""
-        if content is None:
-            raise LineRefused("missing")
-        if len(content) > UPLOAD_MAX_BYTES:
-            raise LineRefused("too_many_bytes")
-        file = ContentFile(content, "picture")
-        if refusal := find_refusal(file):
-            raise LineRefused(refusal)
+        file = check_picture(content)
         try:
             row = await self.media.upload(
                 owner_id=owner_id, content=file, alt=picture.description[:ALT_MAX_LENGTH], focus=picture.focus

@@ -142,8 +142,8 @@ class RowRules:
         """Return the row of a line. Raises LineRefused."""
         try:
             row = _decoder.decode(line)
-        except msgspec.ValidationError:
-            raise LineRefused("fields") from None
+        except msgspec.ValidationError as error:
+            raise LineRefused("fields") from error
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise LineRefused("not_json") from None
         source_id = str(row.id)

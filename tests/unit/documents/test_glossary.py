@@ -28,7 +28,7 @@ PLAIN = frozenset(
     sample sampler scanner scanning security sentinel server servers set settings shared shutdown size socket sockets
     spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
     switcher task
-    tasks text time tokenizer translations trim trimming tuning twemproxy types unknown urls validation values
+    tasks text time tokenizer translations trial trim trimming try tuning twemproxy types unknown urls validation values
     view views watch websocket work writer wrong x zset
     """.split()  # noqa: SIM905 - a list of words
 )
