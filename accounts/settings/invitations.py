@@ -23,7 +23,7 @@ TEMPLATE, PATH = "accounts/invitations.html", "/accounts/invitations/"
 async def index_page(request: SiteRequest, error: FieldErrors | None = None) -> HttpResponse:
     account, services = _require_inviter(request), request.services
     stored = await services[JoiningService].invitations(AccountId(account.id))
-    now_ms, site_url = services.clock.now_ms(), request.build_absolute_uri("/")
+    now_ms, site_url = services.clock.now_ms(), f"{request.site_url}/"
     rows = invitations_page(stored, AccountId(account.id), site_url, now_ms)
     page = {"invitations": rows, "cap": INVITATIONS_CAP}
     data = lambda: {"invitations": invitations_json(rows)}  # noqa: E731
@@ -35,7 +35,7 @@ async def invite(request: SiteRequest) -> HttpResponse:
     account, fields = _require_inviter(request), validate_form(InvitationForm(get_form_data(request)))
     code = await request.services[JoiningService].invite(account, **fields)
     message = _("The invitation is made. Send its link to the people whom you invite.")
-    url = request.build_absolute_uri(f"/invite/{code}/")
+    url = f"{request.site_url}/invite/{code}/"
     return done(request, {"url": url}, default=PATH, status=201, message=message)
 
 

@@ -67,6 +67,13 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return tag in self.allowed_hashtags if self.reviews_trends else tag not in self.held_hashtags
 
     @property
+    def contact_url(self) -> str:
+        """The address of a link to the contact, or "" if it is neither a mail address nor a web address."""
+        if self.contact.startswith(("https://", "http://", "mailto:")):
+            return self.contact
+        return f"mailto:{self.contact}" if "@" in self.contact and " " not in self.contact else ""
+
+    @property
     def title(self) -> str:
         """The name of the site, which is never empty."""
         return self.name or DEFAULT_NAME

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec, Protocol
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from django.conf import settings
@@ -155,8 +155,11 @@ class SiteRequest(ASGIRequest):
 
     @cached_property
     def site_url(self) -> str:
-        """The address of the site, without a path."""
-        return f"{self.scheme}://{self.get_host()}"
+        """The address of the site, without a path: with HTTPS=1 that of SITE_URL, whatever port the client named."""
+        host, own = self.get_host(), urlsplit(settings.SITE_URL)
+        if settings.HTTPS and split_domain_port(host)[0] == split_domain_port(own.netloc)[0]:
+            return f"{own.scheme}://{own.netloc}"
+        return f"{self.scheme}://{host}"
 
     def parse_file_upload(self, META: Any, post_data: Any) -> Any:  # noqa: N803 - Django's name
         """Parse a multipart body as Django does, with a maximum of parts."""

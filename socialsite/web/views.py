@@ -54,10 +54,13 @@ async def robots_txt(request: SiteRequest) -> HttpResponse:
 
 
 async def security_txt(request: SiteRequest) -> HttpResponse:
-    """Serve security.txt (RFC 9116). Without SECURITY_CONTACT the contact is the front page of the site."""
+    """Serve security.txt (RFC 9116). Without SECURITY_CONTACT it has the contact of the site, or its page."""
+    contact = settings.SECURITY_CONTACT or get_site(request).contact_url
+    if contact.startswith("http://") or not contact:
+        contact = f"{request.site_url}/about/"
     expires = (datetime.now(UTC) + SECURITY_TXT_VALIDITY).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
     lines = (
-        f"Contact: {settings.SECURITY_CONTACT or request.build_absolute_uri('/')}",
+        f"Contact: {contact}",
         f"Expires: {expires}",
         "Preferred-Languages: en, de",
         "",

@@ -21,17 +21,13 @@ from timelines.reading.service import ReadingService
 async def account_atom(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await request.services[AccountService].get_by_handle(handle)
     page = await request.services[ReadingService].feed(AccountId(account.id))
-    return _feed_response(request, render_account_feed(_site_url(request), account, page.entries))
+    return _feed_response(request, render_account_feed(request.site_url, account, page.entries))
 
 
 @with_canonical_hashtag
 async def hashtag_atom(request: SiteRequest, tag: str) -> HttpResponseBase:
     page = await request.services[ReadingService].tag(tag, viewer_id=None, may_lag=True)
-    return _feed_response(request, render_hashtag_feed(_site_url(request), get_site(request).title, tag, page.entries))
-
-
-def _site_url(request: SiteRequest) -> str:
-    return request.build_absolute_uri("/").removesuffix("/")
+    return _feed_response(request, render_hashtag_feed(request.site_url, get_site(request).title, tag, page.entries))
 
 
 def _feed_response(request: SiteRequest, feed: bytes) -> HttpResponseBase:

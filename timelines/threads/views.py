@@ -145,7 +145,7 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
         "composer": _reply_composer_context(request, entry, url) if request.account else None,
         "page_title": _("Post by %(name)s") % {"name": entry.author.display_name or entry.author.handle},
         "page_description": Placeholder(describe_post(entry.shown.post)[:MAX_DESCRIPTION_LENGTH]),
-        "canonical_url": request.build_absolute_uri(url),
+        "canonical_url": request.site_url + url,
         "og_type": "article",
         "og_image": absolute_url(
             request, preview_picture_url(shown.post, shown.author) or picture_url(shown.author.avatar, "full")

@@ -34,10 +34,10 @@ async def about(request: SiteRequest) -> HttpResponse:
             "version": __version__,
             "text_html": site_text_html(site, "about"),
             "contact": site.contact,
-            "contact_url": _contact_url(site.contact),
+            "contact_url": site.contact_url,
             "staff_html": staff_html(site) if shows_people else "",
             "page_title": _("About this site"),
-            "canonical_url": request.build_absolute_uri("/about/"),
+            "canonical_url": f"{request.site_url}/about/",
         },
         data=lambda: {
             **figures,
@@ -46,13 +46,6 @@ async def about(request: SiteRequest) -> HttpResponse:
             "staff": site.staff if shows_people else (),
         },
     )
-
-
-def _contact_url(contact: str) -> str:
-    """Return the address of a link to the contact, or "" if it is neither a mail address nor a web address."""
-    if contact.startswith(("https://", "http://", "mailto:")):
-        return contact
-    return f"mailto:{contact}" if "@" in contact and " " not in contact else ""
 
 
 async def _read_figures(services: Services) -> dict[str, int]:
@@ -84,5 +77,5 @@ async def terms(request: SiteRequest) -> HttpResponse:
 
 
 def _text_page(request: SiteRequest, title: str, html: str, **data: object) -> HttpResponse:
-    page = {"page_title": title, "text_html": html, "canonical_url": request.build_absolute_uri(request.path)}
+    page = {"page_title": title, "text_html": html, "canonical_url": request.site_url + request.path}
     return respond(request, "site/text.html", page=lambda: page, data=lambda: data)

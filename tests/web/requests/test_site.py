@@ -1,5 +1,7 @@
 """The site's own addresses, and the pages for unknown addresses and refusals."""
 
+import pytest
+
 from socialsite.web.middleware.errors import HANDLED_ERRORS, STATUS_BY_ERROR, get_error_status
 from tests.support.browser import JSON_HEADERS
 
@@ -20,6 +22,39 @@ async def test_security_txt_names_the_contact_of_the_settings(visitor, settings)
     settings.SECURITY_CONTACT = "mailto:security@social.example.org"
     answer = await visitor.get("/.well-known/security.txt")
     assert answer.text.startswith("Contact: mailto:security@social.example.org\n")
+
+
+@pytest.mark.parametrize(
+    ("contact", "line"),
+    [
+        ("", "https://example.org/about/"),
+        ("+1 555 0100", "https://example.org/about/"),
+        ("http://example.org/help", "https://example.org/about/"),  # RFC 9116, 2.5.3: not without TLS
+        ("https://example.org/help", "https://example.org/help"),
+        ("help@example.org", "mailto:help@example.org"),
+    ],
+)
+async def test_security_txt_names_the_contact_of_the_site(visitor, site, settings, contact, line):
+    settings.HTTPS, settings.SITE_URL = True, "https://example.org"
+    await site.site.change(contact=contact)
+    answer = await visitor.get("/.well-known/security.txt", Host="example.org")
+    assert answer.text.startswith(f"Contact: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("example.org:8443", "https://example.org"),
+        ("EXAMPLE.org:1", "https://example.org"),
+        ("www.example.org:8443", "http://www.example.org:8443"),  # another of ALLOWED_HOSTS
+    ],
+)
+async def test_addresses_have_the_port_of_the_site_and_not_that_of_host(visitor, alice, settings, host, address):
+    settings.HTTPS, settings.SITE_URL = True, "https://example.org"
+    for path in ("/.well-known/nodeinfo", "/.well-known/oauth-authorization-server", "/@alice/feed.atom", "/about/"):
+        text = (await visitor.get(path, Host=host)).text
+        assert f"{address}/" in text, path
+        assert address.endswith(":8443") or ":8443" not in text, path
 
 
 async def test_a_password_manager_finds_the_page_of_the_password(visitor, alice):
