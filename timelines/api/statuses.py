@@ -3,6 +3,7 @@
 import re
 from http import HTTPStatus
 
+import msgspec
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from msgspec import Raw
@@ -173,9 +174,10 @@ async def history(request: SiteRequest, post_id: PostId) -> list[Json]:
     """Return all versions of a post, oldest first. Whoever may see the post may see its versions."""
     services, site, keys = request.services, request.site_url, requires_keys(request)
     entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
-    (account,) = await accounts_json(request, [entry.author.id])
+    status = msgspec.json.decode(await status_json(request, entry))
+    same = {"account": status["account"], "quote": status["quote"]}
     versions = await services[EditService].versions(entry.post.id)
-    return [{**version_entity(version, entry.author, site, keys), "account": account} for version in versions]
+    return [version_entity(version, entry.author, site, keys) | same for version in versions]
 
 
 @endpoint("read:accounts", "read:statuses")

@@ -327,6 +327,9 @@ async def test_a_quoted_post_names_the_post_that_it_quotes(site, world, open_api
     assert next(each for each in together if each["id"] == str(posts[3].id))["quote"]["quoted_status"]["quote"] == inner
     (boost,) = [each for each in (await api.get("/api/v1/timelines/home")).json() if each["reblog"]]
     assert boost["reblog"]["quote"]["quoted_status"]["quote"] == inner
+    await bob.edits(posts[3], "look here")
+    shown = (await api.get(urls[3])).json()["quote"]
+    assert [each["quote"] for each in (await api.get(f"{urls[3]}/history")).json()] == [shown, shown]
     await alice.deletes(posts[1])
     quoted = (await visitor.get(urls[3])).json()["quote"]["quoted_status"]
     assert quoted["quote"] == {"state": "deleted", "quoted_status_id": None}

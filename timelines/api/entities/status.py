@@ -117,7 +117,7 @@ def quote_approval(shown: HydratedPost, preferred: QuotePolicy, may_quote: bool 
 
 
 def version_entity(post: Post, author: Author, site_url: str, needs_keys: bool = False) -> Json:
-    """Return one version of a post as StatusEdit, without its account."""
+    """Return one version of a post as StatusEdit, without its account and its quote."""
     extra = post.extra
     poll = None if extra.poll is None else {"options": [{"title": text} for text in extra.poll.options]}
     return {
@@ -127,7 +127,6 @@ def version_entity(post: Post, author: Author, site_url: str, needs_keys: bool =
         "created_at": format_iso_time(extra.edited_ms or post.created_ms),
         "media_attachments": _media_json(post, author, site_url, needs_keys),
         "emojis": [],
-        "quote": None,
         **({} if poll is None else {"poll": poll}),
     }
 
