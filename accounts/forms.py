@@ -275,7 +275,7 @@ class SettingsForm(forms.Form):
 def complete_link(typed: str) -> str:
     """Complete a host name to a web address."""
     link = typed.strip()
-    return f"https://{link}" if "." in link and ":" not in link else link
+    return f"https://{link}" if "." in link and "://" not in link else link
 
 
 class DeleteAccountForm(forms.Form):

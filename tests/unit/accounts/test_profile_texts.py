@@ -11,6 +11,7 @@ from accounts.accounts.validation import (
     clean_link,
     clean_name,
 )
+from accounts.forms import complete_link
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 
@@ -83,6 +84,8 @@ def test_a_bio_keeps_its_lines_and_may_be_empty():
         "http://example.org:8080/a?b=c#d",
         "HTTPS://Example.org/",
         "https://\u00fc.example/",
+        "https://fa.example.org/wiki/\u0646\u06cc\u0645\u200c\u0641\u0627\u0635\u0644\u0647",
+        "https://example.org/It's|That's",
     ],
 )
 def test_links_to_the_web_are_stored_as_they_are(link):
@@ -107,10 +110,27 @@ def test_links_to_the_web_are_stored_as_they_are(link):
         'https://example.org/"onclick="x',
         "https://example.org\\@evil.example",
         "https://example.org/\u202e",
+        "https://exa\u200cmple.org/",
+        "https://example.org'/",
     ],
 )
 def test_a_text_that_is_not_a_web_address_is_refused_as_a_link(link):
     assert code_of(clean_link, link) == "link"
+
+
+@pytest.mark.parametrize(
+    ("typed", "link"),
+    [
+        ("example.org/wiki/Help:Contents", "https://example.org/wiki/Help:Contents"),
+        ("example.org:8443", "https://example.org:8443"),
+        ("http://example.org", "http://example.org"),
+        ("javascript:alert(1.5)", None),
+        ("mailto:a@example.org", None),
+    ],
+)
+def test_a_typed_address_may_have_no_scheme(typed, link):
+    completed = complete_link(typed)
+    assert (completed == link) if link else (code_of(clean_link, completed) == "link")
 
 
 def test_a_link_has_a_bounded_length():
