@@ -199,6 +199,7 @@ urlpatterns = [
     path("reports/", dispatch_by_method(GET=reports.index), name="reports"),
     path("reports/new/", dispatch_by_method(GET=reports.show_form, POST=writing(reports.send)), name="report"),
     path("reports/sent/", dispatch_by_method(GET=reports.sent), name="report-sent"),
+    path("explore/", dispatch_by_method(GET=search.redirect_to_search), name="explore"),
     path("search/", dispatch_by_method(GET=search.search), name="search"),
     path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),
     path("@<handle:handle>/lists/", dispatch_by_method(GET=lists.choose_for_account), name="account-lists"),

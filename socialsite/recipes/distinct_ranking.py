@@ -90,9 +90,25 @@ class DistinctRanking:
     async def top(self, now_ms: int, limit: int) -> list[RankedMember]:
         """Return the members with the highest weights that at least MIN_ACCOUNTS accounts used in the window."""
         spec = self._spec
-        starts = spec.rollup.intervals(now_ms - spec.window_ms + spec.interval_s * 1_000, now_ms)
+        starts = self._starts(now_ms)
         weights = [0.5 ** ((now_ms // 1_000 - start) / spec.half_life_s) for start in starts]
         keys = [spec.interval_key(start) for start in starts]
         flat = await self._series[keys[0]].run(TOP, keys, [limit, MIN_ACCOUNTS, *weights])
         triples = zip(flat[::3], flat[1::3], flat[2::3], strict=True)
         return [RankedMember(member.decode(), int(float(count)), float(weight)) for member, count, weight in triples]
+
+    async def by_interval(self, now_ms: int, members: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """Return the number of accounts of each member in each interval of the window, the oldest first."""
+        if not members:
+            return {}
+        starts = self._starts(now_ms)
+        commands = [("ZMSCORE", self._spec.interval_key(start), *members) for start in starts]
+        replies = await self._series.gather(commands)
+        return {
+            member: tuple(int(float(scores[place] or 0)) for scores in replies) for place, member in enumerate(members)
+        }
+
+    def _starts(self, now_ms: int) -> range:
+        """Return the intervals of the window. The newest has just begun."""
+        spec = self._spec
+        return spec.rollup.intervals(now_ms - spec.window_ms + spec.interval_s * 1_000, now_ms)

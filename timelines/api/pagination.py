@@ -114,8 +114,21 @@ def page_response(
     return json_response(data, headers={"Link": ", ".join(links)} if links else None)
 
 
+def offset_response(
+    request: SiteRequest, data: Sequence[object], next_offset: int | None, previous_offset: int | None
+) -> HttpResponse:
+    """Return a page of a collection that clients read by `offset`."""
+    offsets = {"next": next_offset, "prev": previous_offset}
+    links = [
+        f'<{_url_with_cursor(request, "offset", offset)}>; rel="{relation}"'
+        for relation, offset in offsets.items()
+        if offset is not None
+    ]
+    return json_response(data, headers={"Link": ", ".join(links)} if links else None)
+
+
 def _url_with_cursor(request: SiteRequest, name: str, value: object) -> str:
     """Return the absolute URL of this page with another cursor. The access token of a query is left out."""
     query = parse_qsl(request.META.get("QUERY_STRING", ""), keep_blank_values=True)
-    parameters = [(key, text) for key, text in query if key not in (*CURSOR_NAMES, "access_token")]
+    parameters = [(key, text) for key, text in query if key not in (*CURSOR_NAMES, "offset", "access_token")]
     return f"{absolute_url(request, quote_path(request.path))}?{urlencode([*parameters, (name, value)])}"

@@ -2,15 +2,18 @@
 
 from urllib.parse import urlsplit
 
+from django.http import HttpResponse
 from msgspec import Raw
 
 from accounts.accounts.service import AccountService
+from accounts.sessions.authentication import require_account
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import MAX_OFFSET, api_fields, flag, id_field, limit_field, offset_field
 from timelines.api.hashtags import tag_json
+from timelines.api.pagination import offset_response
 from timelines.api.presenters import accounts_by_id, accounts_json, statuses_json
 from timelines.api.profiles import local_handle
 from timelines.following.service import FollowingService
@@ -18,6 +21,7 @@ from timelines.following.suggestions import FollowSuggestionService
 from timelines.hashtags.trends import Trend, TrendService
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json
+from timelines.popular.service import PopularPostsService
 from timelines.reading.pipeline import ReadPipeline
 from timelines.search.autocomplete import AutocompleteService
 from timelines.search.query import QueryInvalid, parse_query
@@ -129,6 +133,20 @@ async def trending_tags(request: SiteRequest) -> list[Json]:
     limit, offset = limit_field(fields, 10, 20), offset_field(fields)
     now_ms, site = request.services.clock.now_ms(), request.site_url
     return [_trend_json(each, site, now_ms) for each in trends[offset : offset + limit]]
+
+
+@endpoint(None)
+async def trending_statuses(request: SiteRequest) -> HttpResponse:
+    """Return popular posts in the languages that the viewer reads; `offset` skips posts, as in Mastodon."""
+    fields = api_fields(request)
+    languages = require_account(request).preferences.languages if request.account is not None else ()
+    limit, offset = limit_field(fields, DEFAULT_RESULTS, MAX_RESULTS), offset_field(fields)
+    posts, next_offset = await request.services[PopularPostsService].read(
+        get_viewer_id(request), languages, offset=offset, limit=limit
+    )
+    return offset_response(
+        request, await statuses_json(request, posts), next_offset, max(offset - limit, 0) if offset else None
+    )
 
 
 def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:

@@ -90,13 +90,13 @@ class FollowSuggestionService:
             suggested += await self._filter(viewer_id, sorted(others, key=foreign_ids.__contains__))
         return [Suggestion(id, tuple(known_followers.get(id, ())[:KNOWN_FOLLOWERS_SHOWN])) for id in suggested[:limit]]
 
-    async def directory(self, viewer_id: AccountId | None) -> list[AccountId]:
-        """Return the authors of the newest public posts, except hidden ones.
+    async def directory(self, viewer_id: AccountId | None, limit: int | None = None) -> list[AccountId]:
+        """Return the authors of the newest public posts, except hidden ones among the first `limit`.
 
         Private and limited accounts are hidden, accounts that chose it, and accounts that a block hides.
         """
         active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
-        ids = [AccountId(each.id) for each in active]
+        ids = [AccountId(each.id) for each in active[:limit]]
         authors, undiscoverable, *relations = await self.store.read(
             self.authors.read_authors(ids),
             self.authors.read_undiscoverable(ids),

@@ -9,9 +9,11 @@ from django.utils.translation import get_language
 
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
-from timelines.hashtags.trends import Trend, TrendService
+from timelines.hashtags.trends import ExploredHashtag, Trend, TrendService
 from timelines.pages.presenters import Json, hashtag_json, hashtag_url
 from timelines.pages.responses import TemplateContext
+
+LINE_SIZE, HOURS_PER_POINT = (60, 16), 2
 
 
 async def trends_panel(request: SiteRequest) -> Placeholder | str:
@@ -30,11 +32,31 @@ def trends_json(trends: Sequence[Trend]) -> Json:
     return {"tags": [{**hashtag_json(each.tag), "accounts": each.accounts} for each in trends]}
 
 
+def hashtags_json(hashtags: Sequence[ExploredHashtag]) -> list[Json]:
+    return [{**hashtag_json(each.tag), "accounts": each.accounts, "hours": list(each.hours)} for each in hashtags]
+
+
+def explored_hashtags(hashtags: Sequence[ExploredHashtag]) -> list[TemplateContext]:
+    """Return the hashtags for timelines/explore.html. `line` has the points of a chart of the last day, or is ""."""
+    contexts = trend_contexts(hashtags)
+    return [context | {"line": draw_line(each.hours)} for context, each in zip(contexts, hashtags, strict=True)]
+
+
+def draw_line(hours: Sequence[int]) -> str:
+    """Return the points of an SVG polyline in LINE_SIZE, one for each two hours. It is "" without numbers."""
+    sums = [sum(hours[at : at + HOURS_PER_POINT]) for at in range(0, len(hours), HOURS_PER_POINT)]
+    if not any(sums):
+        return ""
+    width, height = LINE_SIZE
+    step, highest = width / (len(sums) - 1), max(sums)
+    return " ".join(f"{at * step:.1f},{height - height * count / highest:.1f}" for at, count in enumerate(sums))
+
+
 @lru_cache(maxsize=64)
 def _render_panel(trends: tuple[Trend, ...], language: str) -> SafeString:
     """Render the panel. `language` is the active language, a part of the cache key."""
     return render_to_string("timelines/_trends.html", {"trends": trend_contexts(trends)})
 
 
-def trend_contexts(trends: Sequence[Trend]) -> list[TemplateContext]:
+def trend_contexts(trends: Sequence[Trend | ExploredHashtag]) -> list[TemplateContext]:
     return [{"tag": each.tag, "url": hashtag_url(each.tag), "accounts": each.accounts} for each in trends]

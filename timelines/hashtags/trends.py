@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from accounts.accounts.service import AccountService
@@ -33,6 +33,17 @@ class Trend(NamedTuple):
     accounts: int
 
 
+class ExploredHashtag(NamedTuple):
+    """A hashtag with the number of accounts that used it lately, and its new accounts in each hour of the last day.
+
+    `hours` is empty for a hashtag that is no trend.
+    """
+
+    tag: str
+    accounts: int
+    hours: tuple[int, ...] = ()
+
+
 @dataclass(kw_only=True, slots=True)
 class TrendService:
     """Counts and reads trends. If no hashtag reaches MIN_ACCOUNTS, the side panel shows the newest hashtags."""
@@ -45,6 +56,7 @@ class TrendService:
     posts: PostRepository
     site: SiteService
     _newest_tags: tuple[Trend, ...] = ()
+    _hours: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     _cache: tuple[int, tuple[Trend, ...]] = (0, ())
 
     async def count_post(self, post: Post) -> None:
@@ -84,6 +96,18 @@ class TrendService:
         await self.candidates()
         return self.cached
 
+    async def explored(self, limit: int) -> list[ExploredHashtag]:
+        """Return the trends and then the newest hashtags, at most `limit` of them."""
+        if not limit:
+            return []
+        await self.candidates()
+        tags = [ExploredHashtag(*each, self._hours.get(each.tag, ())) for each in self.cached]
+        if len(tags) < limit:
+            known = {each.tag for each in tags}
+            newest = await get_or_compute("newest-tags", list[Trend], NEWEST_TTL_S, self._newest)
+            tags += [ExploredHashtag(*each) for each in self._without_held(tuple(newest)) if each.tag not in known]
+        return tags[:limit]
+
     async def candidates(self) -> tuple[Trend, ...]:
         """Return the most used hashtags of posts that everybody sees, at most CACHE_MS old, also those held back.
 
@@ -97,22 +121,26 @@ class TrendService:
                 tags = await self.public_hashtags.among(list(counts), MAX_CANDIDATES)
                 trends = tuple(Trend(tag, counts[tag]) for tag in tags)
                 self._cache = self._cache[0], trends
-                newest = [] if trends else await get_or_compute("newest-tags", list[str], NEWEST_TTL_S, self._newest)
-                self._newest_tags = tuple(Trend(tag, 0) for tag in newest)
+                self._hours = await self.trends.by_hour(now_ms, tags)
+                newest = [] if trends else await get_or_compute("newest-tags", list[Trend], NEWEST_TTL_S, self._newest)
+                self._newest_tags = tuple(Trend(each.tag, 0) for each in newest)
             except StoreError as error:
                 log.info("no trends: %s", error)
         return self._cache[1]
 
-    async def _newest(self) -> list[str]:
-        """Return the hashtags of the newest public posts, each once."""
+    async def _newest(self) -> list[Trend]:
+        """Return the hashtags of the newest public posts, each with the number of the authors of these posts."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
         posts = await self.posts.find_shown(post_ids)
         authors = await self.accounts.find_shown_authors({post.author_id for post in posts.values()})
         counted_posts = [
             posts[post_id] for post_id in post_ids if post_id in posts and _is_counted(posts[post_id], authors)
         ]
-        tags = [tag for post in counted_posts for tag in post.indexed_hashtags]
-        return list(dict.fromkeys(tags))[:NEWEST_CANDIDATES]
+        author_ids: dict[str, set[AccountId]] = {}
+        for post in counted_posts:
+            for tag in post.indexed_hashtags:
+                author_ids.setdefault(tag, set()).add(post.author_id)
+        return [Trend(tag, len(ids)) for tag, ids in author_ids.items()][:NEWEST_CANDIDATES]
 
 
 def _is_counted(post: Post, authors: Mapping[AccountId, Author]) -> bool:

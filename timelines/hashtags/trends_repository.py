@@ -26,3 +26,7 @@ class Trends:
     async def top(self, now_ms: int, limit: int) -> list[tuple[str, int]]:
         """Return the most used hashtags, each with the number of accounts that used it within a day."""
         return [(each.member, each.accounts) for each in await self._ranking.top(now_ms, limit)]
+
+    async def by_hour(self, now_ms: int, tags: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """Return the new accounts of each hashtag in each of the last HOURS hours, the oldest first."""
+        return await self._ranking.by_interval(now_ms, tags)

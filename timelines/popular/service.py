@@ -103,6 +103,7 @@ class PopularPostsService:
 
         `languages` are those that the viewer reads. A page is shorter by the posts that are hidden from the viewer.
         """
+        offset = min(offset, RANKING_CAP)
         chosen = languages if len(languages) <= MAX_LANGUAGES else ()
         ids = await self.popular.read(chosen, offset, limit + 1)
         site = self.site.settings

@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 
+from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -11,8 +12,7 @@ from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
 from socialsite.web.responses import json_response, page_response, respond
 from timelines.following.presenters import accounts_with_follow_state
-from timelines.hashtags.trend_views import trends_panel
-from timelines.pages.page import PageRequest, TimelinePage
+from timelines.pages.page import PageRequest
 from timelines.pages.presenters import author_json, hashtag_json, posts_json
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import (
@@ -22,6 +22,7 @@ from timelines.pages.responses import (
     url_with_query,
 )
 from timelines.search.autocomplete import AutocompleteService
+from timelines.search.explore import explore
 from timelines.search.query import QUERY_LENGTH_CAP, QueryInvalid, parse_query
 from timelines.search.service import NAME_LIMITS, SearchKind, SearchResults, SearchService
 from timelines.text.token_scanner import normalize_tag
@@ -37,15 +38,12 @@ QUERY_ERROR_MESSAGES = {
 
 
 async def search(request: SiteRequest) -> HttpResponseBase:
-    """Show matching accounts, hashtags and posts, or those of `?tab=`. If there is no query, show only the form."""
+    """Show matching accounts, hashtags and posts, or those of `?tab=`. Without a query, show Explore."""
     text, cut, tab = request.GET.get("q", ""), parse_page_request(request.GET), _get_tab(request)
     if cut.after is not None:
         raise MalformedRequest(fields={"after": _("Search supports only the cursor before.")})
     if not text.strip():
-        trends = await trends_panel(request)
-        return _results_response(
-            request, cut, text, SearchResults(TimelinePage((), None, None), [], [], False), [], trends
-        )
+        return await explore(request, tab)
     try:
         query = parse_query(text)
     except QueryInvalid as refused:
@@ -60,6 +58,10 @@ async def search(request: SiteRequest) -> HttpResponseBase:
     )
     accounts = await accounts_with_follow_state(request, results.account_ids)
     return _results_response(request, cut, text, results, accounts)
+
+
+async def redirect_to_search(request: SiteRequest) -> HttpResponseBase:
+    return HttpResponsePermanentRedirect(request.get_full_path().replace("explore", "search", 1))
 
 
 async def autocomplete(request: SiteRequest) -> HttpResponseBase:
@@ -90,7 +92,6 @@ def _results_response(
     text: str,
     results: SearchResults,
     accounts: list[TemplateContext],
-    trends: Placeholder | str = "",
 ) -> HttpResponseBase:
     page, tags = results.posts, [hashtag_json(tag) for tag in results.hashtags]
     tab = _get_tab(request)
@@ -111,7 +112,6 @@ def _results_response(
             "accounts": accounts,
             "tags": tags,
             "is_similar": results.is_similar and bool(accounts or tags),
-            "trends_html": trends,
             "newest_url": None if cut.is_first else optional_placeholder(url_with_query(request, q=text, **tab_query)),
         },
         data=lambda: {
@@ -143,7 +143,6 @@ def _get_tab(request: SiteRequest) -> SearchKind:
 def _form_context(text: str) -> TemplateContext:
     return {
         "query": Placeholder(text),
-        "is_asked": bool(text.strip()),
         "max_length": QUERY_LENGTH_CAP,
         "page_title": _("Search"),
         "robots": "noindex",

@@ -19,7 +19,7 @@ TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*.html") if path
 SCRIPTS = sorted((ROOT / "static/js").glob("*.js"))
 LATER_SCRIPTS = ("layers", "pictures", "picture_parts", "viewer")
 """The modules that a page loads when a reader first needs them."""
-FORM_SCRIPTS = ("credentials", "crop", "passkeys")
+FORM_SCRIPTS = ("credentials", "crop", "passkeys", "recent")
 """The modules that only some pages with forms load."""
 
 

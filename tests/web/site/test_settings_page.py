@@ -13,7 +13,7 @@ from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.web.site.conftest import OpenStaff
 
-OF_OTHER_FORMS = {"allowed_hashtags", "held_accounts", "logo"}
+OF_OTHER_FORMS = {"allowed_hashtags", "held_accounts", "held_posts", "logo"}
 """Fields that /ops/trends/ and the upload of the logo change."""
 
 

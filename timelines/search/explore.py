@@ -1,0 +1,97 @@
+"""Explore: what `/search/` offers before anything is typed: popular posts, people and hashtags, also to visitors."""
+
+from typing import Final
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.sessions.authentication import require_account
+from socialsite.tasks import run_together
+from socialsite.web.requests import SiteRequest, get_viewer_id
+from socialsite.web.responses import respond
+from timelines.following.presenters import accounts_with_follow_state
+from timelines.following.suggestions import FollowSuggestionService
+from timelines.following.views import load_suggested_accounts, readable_scripts
+from timelines.hashtags.trend_views import explored_hashtags, hashtags_json
+from timelines.hashtags.trends import TrendService
+from timelines.pages.page import HydratedPost, PageRequest, TimelinePage
+from timelines.pages.presenters import posts_json
+from timelines.pages.queries import decode_id, parse_cursor
+from timelines.pages.responses import TemplateContext, optional_placeholder, timeline_context, url_with_query
+from timelines.popular.service import PopularPostsService
+from timelines.search.query import QUERY_LENGTH_CAP
+from timelines.search.service import SearchKind
+
+SIZES: Final[dict[SearchKind, tuple[int, int, int]]] = {
+    "all": (12, 5, 5),
+    "posts": (20, 0, 0),
+    "people": (0, 30, 0),
+    "hashtags": (0, 0, 10),
+}
+"""Tab -> number of posts, people and hashtags."""
+CANDIDATES_PER_PERSON = 3
+"""People with a picture and a bio come first among this many times the people that are shown."""
+
+
+async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
+    """Show popular posts, people and hashtags, or one kind of them. `?cursor=` is the number of skipped posts."""
+    offset = (parse_cursor(request.GET, decode_id) or 0) if SIZES[tab][0] else 0
+    posts, people, tags = SIZES[tab] if tab != "all" or not offset else SIZES["posts"]
+    (entries, next_offset), accounts, hashtags = await run_together(
+        _popular_posts(request, offset, posts),
+        _people(request, people),
+        request.services[TrendService].explored(tags),
+    )
+    next_url = url_with_query(request, tab="posts", cursor=next_offset)
+    page = TimelinePage(tuple(entries), None, None)
+    return respond(
+        request,
+        "timelines/explore.html",
+        page=lambda: {
+            "query": "",
+            "max_length": QUERY_LENGTH_CAP,
+            "tab": tab,
+            "tabs": {name: optional_placeholder(url_with_query(request, tab=name)) for name in SIZES},
+            "timeline": {
+                **timeline_context(request, PageRequest(), page, "popular"),
+                "next_url": optional_placeholder(next_url),
+                "live": False,
+                "by_day": False,
+            },
+            "accounts": accounts,
+            "hashtags": explored_hashtags(hashtags),
+            "page_title": _("Explore"),
+            "robots": "noindex",
+        },
+        data=lambda: {
+            "posts": posts_json(entries),
+            "accounts": accounts,
+            "tags": hashtags_json(hashtags),
+            "similar": False,
+            "next": next_url,
+            "previous": None,
+        },
+    )
+
+
+async def _popular_posts(request: SiteRequest, offset: int, limit: int) -> tuple[list[HydratedPost], int | None]:
+    if not limit:
+        return [], None
+    languages = require_account(request).preferences.languages if request.account is not None else ()
+    return await request.services[PopularPostsService].read(
+        get_viewer_id(request), languages, offset=offset, limit=limit
+    )
+
+
+async def _people(request: SiteRequest, limit: int) -> list[TemplateContext]:
+    """Return people to follow: suggestions for a signed-in viewer, else active authors with many followers."""
+    me, service = get_viewer_id(request), request.services[FollowSuggestionService]
+    if not limit:
+        return []
+    if me is None:
+        ids = await service.directory(None, limit * CANDIDATES_PER_PERSON)
+        accounts = await accounts_with_follow_state(request, ids)
+    else:
+        suggested = await service.suggestions(me, limit * CANDIDATES_PER_PERSON, readable_scripts(request))
+        accounts = await load_suggested_accounts(request, suggested)
+    return sorted(accounts, key=lambda each: (not each.get("avatar")) + (not each["bio"]))[:limit]
