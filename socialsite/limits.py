@@ -16,6 +16,7 @@ attempts also count for the handle.
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NoReturn, get_args
@@ -47,6 +48,8 @@ ByteWriter = Literal[
 """The writers of what people send and the store keeps. Each takes its bytes from a budget before it writes."""
 BYTE_BUDGETS: Mapping[ByteWriter, str] = dict.fromkeys(get_args(ByteWriter), "bytes") | {"imports": "importbytes"}
 """The rule from whose bytes of a day each writer takes."""
+request_address: ContextVar[str] = ContextVar("request_address", default="")
+"""The network address of the request that is served (AddressMiddleware), or "" in workers and commands."""
 SITE = Identifier.address("site")
 """The identifier of counters of the whole site."""
 
@@ -174,13 +177,15 @@ class ActionLimits:
     async def enforce_bytes(self, writer: ByteWriter, owner: Caller | AccountId | None, size_bytes: int) -> None:
         """Count bytes that stay in the store, for their owner and the site, today (UTC). Raises RateLimited.
 
-        Of a caller the address counts, too. Commands are no owner (None), and have no limits. Refused bytes are not
-        counted. Accepted ones stay counted if the action fails later.
+        The address of the request counts, too. Commands are no owner (None), and have no limits. Refused bytes are
+        not counted. Accepted ones stay counted if the action fails later.
         """
         if owner is None or not size_bytes:
             return
         name, limits, now_ms = BYTE_BUDGETS[writer], self._bytes_per_day, self._clock.server_ms()
         per_day = limits.imports if name == "importbytes" else limits.account
+        if not isinstance(owner, Caller) and (address := request_address.get()):
+            owner = Caller(owner, address)
         if isinstance(owner, Caller):
             counters = _daily_limits(owner, per_day) or {address_identifier(owner.address): per_day}
         else:

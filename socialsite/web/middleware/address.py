@@ -13,6 +13,7 @@ import structlog
 from django.conf import settings
 from django.http.response import HttpResponseBase
 
+from socialsite.limits import request_address
 from socialsite.settings_parsers import Network
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.requests import SiteRequest
@@ -65,7 +66,7 @@ def _is_in_networks(address: IPAddress, networks: Sequence[Network]) -> bool:
 
 
 class AddressMiddleware(Middleware):
-    """Sets `request.client_address` and adds it to every log line of the request."""
+    """Sets `request.client_address`, and adds it to the counted bytes and to every log line of the request."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         meta = request.META
@@ -74,5 +75,6 @@ class AddressMiddleware(Middleware):
         is_short = len(forwarded_for) <= FORWARDED_CACHE_MAX_LENGTH
         find_address = cached_client_address if is_short else find_client_address
         request.client_address = find_address(meta.get("REMOTE_ADDR"), forwarded_for, trusted)
+        request_address.set(request.client_address)
         structlog.contextvars.bind_contextvars(client=request.client_address)
         return await self.get_response(request)

@@ -8,16 +8,29 @@ from typing import Any, get_args
 import pytest
 
 from accounts import keys
+from accounts.joining.service import ACCOUNT_BYTES
 from accounts.oauth import service as oauth
 from accounts.oauth.values import AuthorizationRequest
+from socialsite.asgi import application
 from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.errors import RateLimited
-from socialsite.ids import ClientId
-from socialsite.limits import ActionLimits, BytesPerDay, ByteWriter, Caller, worker_caller
+from socialsite.ids import AccountId, ClientId
+from socialsite.limits import (
+    ActionLimits,
+    BytesPerDay,
+    ByteWriter,
+    Caller,
+    address_identifier,
+    request_address,
+    worker_caller,
+)
+from socialsite.recipes.rate_limit import daily_counter_key
 from socialsite.web.requests import FormFields
+from socialsite.web.services import loop_services
 from tests.contract.importing.test_import_archives import note
 from tests.contract.importing.test_imports_by_people import mastodon
+from tests.support.browser import HttpBrowser
 from tests.support.key_document import DOCUMENT
 from tests.support.pictures import picture, uploaded
 from tests.support.push_device import PushDevice
@@ -198,6 +211,27 @@ async def test_an_import_ends_at_the_bytes_of_a_day_and_can_be_undone(services: 
     assert (done.state, done.error, done.counts["posts"]) == ("done", "too_large", 100)
     assert (await undo_import(services, alice.id, done)).state == "undone"
     assert await alice.profile_ids() == []
+
+
+async def test_the_accounts_of_an_address_write_ten_times_the_bytes_of_one(services: Services) -> None:
+    limits = ActionLimits(services.limits, {}, services.clock, BytesPerDay(account=100))
+    request_address.set("192.0.2.1")
+    for number in range(10):
+        await limits.enforce_bytes("notes", AccountId(1 + number), 100)
+    with pytest.raises(RateLimited):
+        await limits.enforce_bytes("notes", AccountId(11), 1)
+    request_address.set("192.0.2.2")
+    await limits.enforce_bytes("notes", AccountId(11), 1)
+
+
+async def test_a_request_counts_its_bytes_for_its_address(services: Services) -> None:
+    loop_services.bind(services)
+    async with HttpBrowser(application) as alice:
+        await alice.sign_up("alice")
+        await alice.post_json("/@alice/note/", comment="words " * 20)
+    now_ms = services.clock.now_ms()
+    key = daily_counter_key(address_identifier("203.0.113.9"), "bytes", now_ms // DAY_MS)
+    assert int(await services.store.component("limits").execute("GET", key)) == ACCOUNT_BYTES + 119
 
 
 async def test_an_address_and_the_site_register_a_limited_number_of_apps_a_day(
