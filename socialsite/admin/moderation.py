@@ -21,6 +21,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.rate_limit import Identifier, WindowStats
+from socialsite.site_host import remove_own_host
 from socialsite.tasks import run_together
 from timelines.graph.follow import FollowCounts
 from timelines.pages.page import ABOVE_ALL_IDS
@@ -78,7 +79,7 @@ class Moderation:
         Returns the accounts, newest first after an exact match, and the cursor that continues the search. It is None
         if the oldest account was read.
         """
-        prefix = text.strip().removeprefix("@").lower()
+        prefix = remove_own_host(text.strip().removeprefix("@").lower())
         matches: list[Author] = []
         exact = await self._accounts.find_by_handle(prefix) if prefix and before is None else None
         exact_id = exact and exact.id

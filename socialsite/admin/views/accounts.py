@@ -26,7 +26,7 @@ from timelines.pages.queries import decode_id, parse_cursor
 ACCOUNTS_PER_PAGE = 30
 REPORTS_PER_DECISION = 50
 DECISIONS_SHOWN = 30
-QUERY_MAX_LENGTH = 21  # a handle, and its @
+QUERY_MAX_LENGTH = 300  # a handle, its @ and the host of the site
 
 AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
 

@@ -26,7 +26,7 @@ from socialsite.web.responses import respond
 from timelines.pages.queries import parse_cursor
 
 AUDIT_LOG_ENTRIES_PER_PAGE = 50
-QUERY_MAX_LENGTH = 40
+QUERY_MAX_LENGTH = 300
 SPAN_LABELS: dict[str, str | Promise] = {
     "1h": gettext_lazy("1 hour"),
     "24h": gettext_lazy("24 hours"),

@@ -1,8 +1,10 @@
 """/ops/ over HTTP: staff reads pages and performs actions; other accounts get 404."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from django.conf import settings
 
 from socialsite import __version__
 from socialsite.admin.audit_log import AuditLog
@@ -119,6 +121,7 @@ async def test_accounts_are_found_by_handle_and_by_its_beginning(
 
     assert await handles("?q=anna") == ["anna", "annabel"]
     assert await handles("?q=@ANN") == ["annabel", "anna"]
+    assert await handles(f"?q=@Anna@{urlsplit(settings.SITE_URL).netloc}") == ["anna", "annabel"]
     assert await handles("?q=nobody") == []
     assert await handles("") == ["bert", "annabel", "anna", "sam"]
 
