@@ -79,7 +79,7 @@ bundled: $(VENV)/.dev ## Run the contract and fault tests on the server that the
 faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")
 	@$(PYTEST) tests/faults $(ARGS)
 
-foreign: $(VENV)/.dev ## Run the tests of Mastodon clients against this site (ARGS="toot -k lists"; needs the package index)
+foreign: $(VENV)/.dev ## Run Mastodon clients against this site (ARGS="toot -k lists", MASTODON_OPENAPI=folder; needs package indexes)
 	@$(BIN)/python -m tests.foreign $(ARGS)
 
 cluster: $(VENV)/.dev ## Start a topology on loopback until Ctrl-C (TOPOLOGY=sentinel, twemproxy, shards-hash...)
