@@ -24,7 +24,7 @@ from timelines.exporting.transfer import ImportContent, Transfer
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.service import FollowingService
 from timelines.ids import ListId
-from timelines.importing.archive_files import ArchiveUnreadable
+from timelines.importing.archive_files import ArchiveUnreadable, is_packed
 from timelines.importing.lines import Tally
 from timelines.importing.posts import StoreProgress
 from timelines.lists.service import ListService
@@ -34,6 +34,8 @@ CSV_ROWS_CAP = 20_000
 LINE_MAX_LENGTH = 64 * 1024
 SEPARATORS = (",", ";", "\t")
 ADDRESS_HEADER, BOOSTS_HEADER, LIST_HEADER = "account address", "show boosts", "list name"
+OTHER_HEADERS = {"blocked": BOOSTS_HEADER, "muted": BOOSTS_HEADER, "following": "hide notifications"}
+"""A column that only a list of another kind has: people block by mistake whom they follow."""
 FALSE = frozenset({"false", "falsch", "faux", "falso", "fałsz", "onwaar", "0", "no"})
 
 
@@ -48,7 +50,9 @@ class AddressRow:
 
 
 def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
-    """Yield the rows of a file with or without a header. Raises ArchiveUnreadable."""
+    """Yield the rows of a file with or without a header. Raises ArchiveUnreadable, also if it is of another kind."""
+    if is_packed(file):
+        raise ArchiveUnreadable("unknown_format")
     text = TextIOWrapper(file, _find_encoding(file), newline="")
     address_at, detail_at = (1, 0) if content == "lists" else (0, 1)
     try:
@@ -59,6 +63,8 @@ def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
             fields = [field.strip() for field in row]
             names = [field.lower() for field in fields]
             if number <= 2 and ADDRESS_HEADER in names:
+                if content in OTHER_HEADERS and OTHER_HEADERS[content] in names:
+                    raise ArchiveUnreadable("unknown_format")
                 address_at = names.index(ADDRESS_HEADER)
                 detail_at = names.index(BOOSTS_HEADER) if BOOSTS_HEADER in names else 1
             elif any(fields) and (number > 2 or not names[0].startswith((LIST_HEADER, "sep="))):

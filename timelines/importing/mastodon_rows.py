@@ -59,9 +59,12 @@ def _parse_content(note: Json, host: str) -> Json:
     options = [
         name for kind in ("oneOf", "anyOf") for each in objects_of(note, kind) if (name := text_of(each, "name"))
     ]
+    warning = text_of(note, "summary")
+    if not text.strip() and not objects_of(note, "attachment"):
+        text, warning = warning, ""  # as in Mastodon
     return {
         "text": add_host(text, f"@{host}") if host else text,
-        "spoiler_text": text_of(note, "summary"),
+        "spoiler_text": warning,
         "sensitive": is_true(note.get("sensitive")),
         "language": next(iter(object_of(note, "contentMap")), ""),
         "edited_at": text_of(note, "updated") or None,

@@ -183,7 +183,9 @@ class RowRules:
             options = tuple(check_text(option, OPTION_MAX_LENGTH) for option in poll.options)
         except TextRefused:
             raise LineRefused("poll") from None
-        return Poll(options, poll.multiple, parse_date(poll.ends_at) + self.shift_ms)
+        with suppress(LineRefused):
+            return Poll(options, poll.multiple, parse_date(poll.ends_at) + self.shift_ms)
+        return Poll(options, poll.multiple, self.latest_ms)  # its end is odd, as in the year 11921: it has ended
 
     def _check_text(self, raw: str, *, may_be_empty: bool) -> str:
         if len(raw) > ESCAPED_TEXT_LENGTH_CAP or _LONG_CHARACTER_REFERENCE.search(raw):

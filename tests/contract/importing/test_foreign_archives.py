@@ -2,7 +2,8 @@
 
 The shapes are those of public reports: mastodon/mastodon#29222, pixelfed/pixelfed#2421,
 Automattic/wordpress-activitypub#2742, pimcore/data-importer#232, libarchive/libarchive#970, lmorchard/fossilizer#2,
-marcomaroni-github/twitter-to-bluesky#5 and #67, DocNow/twarc#702.
+marcomaroni-github/twitter-to-bluesky#5, #67 and #68, DocNow/twarc#702, mastodon/mastodon#18850, #20123 and #862,
+tuskyapp/Tusky#2272, jointakahe/takahe#671, misskey-dev/misskey#4816.
 """
 
 import gzip
@@ -24,6 +25,7 @@ from tests.support.pictures import picture
 from tests.support.queues import FAST_RETRY_POLICY
 from tests.support.transferring import import_file, start_import
 from tests.support.world import World
+from timelines.graph.follow import Relationship
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.lines import Tally
 from timelines.importing.service import open_archive
@@ -393,3 +395,58 @@ async def test_the_title_of_a_list_keeps_its_letters_and_signs(services: Service
     alice, _, _ = await world.people("alice", "bob", "carol")
     await import_file(services, alice.id, file, "lists")
     assert [each.title for each in await services.lists.all_lists(alice.id)] == ["Fußball; nah"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (FOLLOWING.encode(), "blocked"), (FOLLOWING.encode(), "muted"), (FOLLOWING.encode(), "posts"),
+        (b"Account address,Hide notifications\nbob,true\n", "following"), (mastodon(note(1)), "following"),
+        (tarred({"outbox.json": b"{}"}), "blocked"), (b'{"error": "InvalidRequest"}', "posts"),
+        (outbox(note(1)).encode(), "posts"),
+    ],
+)  # fmt: skip
+async def test_a_file_of_another_kind_changes_nothing(
+    services: Services, world: World, content: bytes, kind: Any
+) -> None:
+    alice, bob, _ = await world.people("alice", "bob", "carol")
+    read = await start_import(services, alice.id, content, kind)
+    assert (read.state, read.error) == ("failed", "unknown_format")
+    relation = await services.blocks_and_mutes.relationship(alice.id, bob.id, services.clock.now_ms())
+    assert relation == Relationship()
+
+
+async def test_a_list_with_its_owner_or_with_accounts_twice_imports_the_others(
+    services: Services, world: World
+) -> None:
+    alice, bob, _ = await world.people("alice", "bob", "carol")
+    for kind in ("following", "muted", "blocked"):
+        done = await import_file(services, alice.id, b'alice\nbob\n"bob"\n,true\n@\nbob@\ncarol,true', kind)
+        assert done.state == "done", kind
+        assert done.counts["accounts"] == 3, kind
+    assert (await services.blocks_and_mutes.relationship(alice.id, bob.id, services.clock.now_ms())).blocks
+
+
+OPTIONS = [{"type": "Note", "name": name, "replies": {"totalItems": 1}} for name in ("Cats", "Dogs")]
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"summary": "Warning", "content": ""}, "Warning"),
+        ({"summary": "Vote", "content": "<p></p>", "oneOf": OPTIONS, "closed": True}, "Vote"),
+        ({"content": "x", "oneOf": OPTIONS, "endTime": "11921-02-05T17:00:00Z"}, "x"),
+        ({"content": "x", "anyOf": OPTIONS, "endTime": None, "closed": "2020-01-02T00:00:00.123456789Z"}, "x"),
+        ({"content": "x", "published": "2020-01-01T00:00:00.000000Z", "conversation": None, "tag": ["nsfw"]}, "x"),
+        ({"content": "x", "source": "x", "attributedTo": [{"id": "https://example.org/users/a"}]}, "x"),
+        ({"content": None, "contentMap": {"en": "x"}, "url": [{"href": "https://example.org/1"}]}, "x"),
+    ],
+)
+async def test_posts_of_programs_like_mastodon_keep_their_texts(
+    services: Services, world: World, more: dict[str, Any], text: str
+) -> None:
+    alice = await world.person("alice")
+    done = await import_file(services, alice.id, mastodon(note(1, **more)))
+    assert (done.counts["posts"], done.refused) == (1, {})
+    (post,) = await read_profile_posts(services, "alice")
+    assert (post.text, bool(post.extra.poll)) == (text, "oneOf" in more or "anyOf" in more)
