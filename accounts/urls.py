@@ -20,7 +20,6 @@ urlpatterns = [
     path("login/passkey/", session_views.passkey, name="passkey-login"),
     path("login/options/", session_views.options, name="passkey-options"),
     path("logout/", session_views.logout, name="logout"),
-    path("settings/", settings_views.settings, name="settings"),
     path("preferences/", settings_views.preferences, name="preferences"),
     path("password/", settings_views.password, name="password"),
     path("security/", security.security, name="security"),

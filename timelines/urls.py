@@ -3,6 +3,7 @@
 from django.urls import path, register_converter
 from django.urls.converters import IntConverter, StringConverter
 
+from accounts.settings.views import settings_page
 from socialsite.ids import MAX_ID
 from socialsite.site_host import remove_own_host
 from socialsite.web.requests import dispatch_by_method, limited, writing
@@ -26,7 +27,7 @@ from timelines.pins import views as pins
 from timelines.polls import views as polls
 from timelines.previews import views as previews
 from timelines.profiles import views as profiles
-from timelines.profiles.pictures import set_avatar, set_header
+from timelines.profiles.pictures import save_profile, set_avatar, set_header
 from timelines.publishing import views as posts
 from timelines.publishing.pictures import picture_dialogs
 from timelines.push import views as push
@@ -104,6 +105,7 @@ urlpatterns = [
     path("positions/", dispatch_by_method(POST=markers.save_marker), name="positions"),
     path("preferences/", dispatch_by_method(POST=markers.save_reading_preference), name="preferences"),
     path("accounts/suggestions/", dispatch_by_method(GET=following.suggestions), name="suggestions"),
+    path("accounts/settings/", dispatch_by_method(GET=settings_page, POST=save_profile), name="settings"),
     path("accounts/settings/avatar/", dispatch_by_method(POST=set_avatar), name="avatar"),
     path("accounts/settings/header/", dispatch_by_method(POST=set_header), name="header"),
     path("accounts/archive/", dispatch_by_method(GET=exporting.index, POST=exporting.start), name="archive"),

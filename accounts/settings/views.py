@@ -70,10 +70,8 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
 
     A field is written only if the request contains it, with a value that differs from the one that the page showed.
     """
-    account, shown = require_account(request), _profile_initial(request)
-    fields = {f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request)
-    form = SettingsForm(fields, account=account)
-    changed, accounts, account_id = get_changed_fields(request), request.services[AccountService], AccountId(account.id)
+    account, form, accounts = require_account(request), bind_profile_form(request), request.services[AccountService]
+    changed, account_id = get_changed_fields(request), AccountId(account.id)
     try:
         values = {name: value for name, value in validate_form(form).items() if name in changed}
         discoverable = values.pop("discoverable", None)
@@ -86,6 +84,13 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/settings.html", form, error)
     return done(request, {"account": account_json(edited)}, default=SETTINGS_PATH, message=_("Your profile is saved."))
+
+
+def bind_profile_form(request: SiteRequest) -> SettingsForm:
+    """Return the form with what was sent, and the present values of absent fields."""
+    shown = _profile_initial(request)
+    fields = {f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request)
+    return SettingsForm(fields, account=require_account(request))
 
 
 async def preferences_page(request: SiteRequest) -> HttpResponse:
@@ -195,7 +200,6 @@ def _profile_initial(request: SiteRequest) -> dict[str, str]:
 
 
 overview = dispatch_by_method(GET=overview_page)
-settings = dispatch_by_method(GET=settings_page, POST=edit_profile)
 preferences = dispatch_by_method(GET=preferences_page, POST=edit_preferences)
 password = dispatch_by_method(GET=password_page, POST=change_password)
 sessions = dispatch_by_method(GET=sessions_page, POST=end_session)

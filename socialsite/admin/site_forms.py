@@ -1,5 +1,6 @@
-"""The form of the site's settings: one field for each setting, in groups that are saved separately."""
+"""The form of the site's settings: one field for each setting, in groups. The page sends all groups together."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.site.settings import LIST_SIZES, NEWCOMER_DAYS_MAX, TEXT_LENGTHS, SiteSettings, variable_of
+from socialsite.site.settings import LIST_SIZES, NEWCOMER_DAYS_MAX, TEXT_LENGTHS, TEXTS, SiteSettings, variable_of
 from socialsite.web.initial_values import add_hidden_copy
 
 GROUPS: Mapping[str, tuple[str | Promise, tuple[str, ...]]] = {
@@ -25,7 +26,7 @@ GROUPS: Mapping[str, tuple[str | Promise, tuple[str, ...]]] = {
     "privacy_text": (_("Page about privacy"), ("privacy",)),
     "terms_text": (_("Page of the terms of use"), ("terms",)),
 }  # fmt: skip
-"""Group -> its heading and its fields. A group is one form."""
+"""Group -> its heading and its fields."""
 JOINING_CHOICES = (
     ("open", _("Everybody")),
     ("approval", _("Everybody, after staff has approved it")),
@@ -110,6 +111,9 @@ class SiteForm(forms.Form):
         if "default_language" in values:
             values["default_language"] = values["default_language"] or django_settings.LANGUAGE_CODE
         initial = {name: "\n".join(value) if name in LIST_SIZES else value for name, value in values.items()}
+        if data is not None and "group" in data:  # absent fields stay. A checkbox is absent if it is not checked
+            absent = {name: each for name, each in initial.items() if name not in data and not isinstance(each, bool)}
+            data = {**data, **absent} | {self.add_initial_prefix(name): value for name, value in absent.items()}
         super().__init__(data, initial=initial)
         for name in tuple(self.fields):
             if name not in names:
@@ -128,16 +132,28 @@ class SiteForm(forms.Form):
         The page also sent the lines that it showed, so that lines of another page are kept. JSON replaces a list.
         """
         values: dict[str, Any] = {name: self.cleaned_data[name] for name in self.changed_data}
+        for name in values.keys() & TEXTS:
+            if self.data.get(f"shown-{name}") == _digest(values[name]):
+                del values[name]  # the page was loaded before somebody else changed the text
         for name in values.keys() & LIST_SIZES.keys():
             values[name] = lines = values[name].splitlines()
             if (shown := self.data.get(self.add_initial_prefix(name))) is not None:
                 values[name] = partial(_merge_lines, shown.splitlines(), lines)
         return values
 
+    def digests(self) -> list[tuple[str, str]]:
+        """Return the names of the hidden fields that tell which long texts the page showed, and their values."""
+        return [(f"shown-{name}", _digest(self.initial[name])) for name in TEXTS if name in self.fields]
+
 
 def describe_variable(name: str) -> str:
     sentence = gettext("The variable %(variable)s of the server sets this. It can only be changed there.")
     return sentence % {"variable": variable_of(name)}
+
+
+def _digest(text: str) -> str:
+    """Return a digest of a text, in which line ends and outer spaces do not count."""
+    return hashlib.sha256("\n".join(text.strip().splitlines()).encode()).hexdigest()[:32]
 
 
 def _merge_lines(shown: Sequence[str], sent: Sequence[str], stored: Sequence[str]) -> list[str]:

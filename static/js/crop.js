@@ -1,6 +1,7 @@
 /**
- * Lets the user choose the part of an avatar or header: a frame that is dragged, or moved by arrow keys. The form sends
- * the part as fractions of the picture. Without this script the site takes the middle.
+ * Shows a chosen avatar, header or logo in its place before it is saved, and lets the user choose the part: a frame that
+ * is dragged, or moved by arrow keys. The form sends the part as fractions of the picture. Without this script the site
+ * takes the middle.
  */
 
 const PREVIEW_PX = 480;
@@ -9,16 +10,18 @@ const STEP = 0.02;
 class Crop {
   #dragged = null;
 
-  constructor(form, bitmap) {
+  constructor(box, bitmap) {
     this.bitmap = bitmap;
-    const part = form.querySelector("template").content.firstElementChild.cloneNode(true);
+    const part = box.querySelector("template").content.firstElementChild.cloneNode(true);
     this.canvas = part.querySelector("canvas");
     this.size = part.querySelector("[type=range]");
-    this.field = part.querySelector("[name=crop]");
+    this.field = part.querySelector("[type=hidden]");
+    this.preview = document.createElement("canvas");
     const { width, height } = bitmap;
     const scale = Math.min(1, PREVIEW_PX / Math.max(width, height));
     [this.canvas.width, this.canvas.height] = [width, height].map((side) => Math.max(1, Math.round(side * scale)));
-    const ratio = Number(form.dataset.crop);
+    const ratio = Number(box.dataset.crop);
+    [this.preview.width, this.preview.height] = [PREVIEW_PX, Math.round(PREVIEW_PX / ratio)];
     // the largest frame, as fractions of the picture
     this.most = width / height > ratio ? [(height * ratio) / width, 1] : [1, width / ratio / height];
     this.center = [0.5, 0.5];
@@ -51,6 +54,9 @@ class Crop {
     context.lineWidth = 2;
     context.strokeStyle = "white";
     context.strokeRect(...frame);
+    const source = [left * this.bitmap.width, top * this.bitmap.height, sides[0] * this.bitmap.width, sides[1] * this.bitmap.height];
+    this.preview.getContext("2d").clearRect(0, 0, this.preview.width, this.preview.height);
+    this.preview.getContext("2d").drawImage(this.bitmap, ...source, 0, 0, this.preview.width, this.preview.height);
   }
 
   #drag(event) {
@@ -74,17 +80,22 @@ class Crop {
   }
 }
 
-async function offerCrop(form, input) {
-  form.querySelector(".crop")?.remove();
+async function offerCrop(box, input, shown) {
+  const frame = box.querySelector(".picture-frame");
   const [file] = input.files;
   const bitmap = file && (await createImageBitmap(file).catch(() => null)); // the site may read what the browser cannot
-  if (!bitmap || file !== input.files[0]) return;
-  const crop = new Crop(form, bitmap);
-  form.querySelector(".picture-actions").before(crop.element);
+  if (file !== input.files[0]) return;
+  box.querySelector(".crop")?.remove();
+  if (!bitmap) return frame.replaceChildren(...(file ? [file.name] : shown));
+  const crop = new Crop(box, bitmap);
+  const place = frame.querySelector(".avatar") ?? frame;
+  place.replaceChildren(crop.preview);
+  input.after(crop.element);
   crop.show();
 }
 
-for (const form of document.querySelectorAll("form[data-crop]")) {
-  const input = form.querySelector("[type=file]");
-  input.addEventListener("change", () => offerCrop(form, input));
+for (const box of document.querySelectorAll("[data-crop]")) {
+  const input = box.querySelector("[type=file]");
+  const shown = [...box.querySelector(".picture-frame").childNodes].map((node) => node.cloneNode(true));
+  input.addEventListener("change", () => offerCrop(box, input, shown));
 }

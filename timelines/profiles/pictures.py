@@ -1,4 +1,7 @@
-"""The views that set and remove the avatar and the header of the viewer."""
+"""The views that save the profile of the viewer with its pictures, and that set and remove each picture."""
+
+from http import HTTPStatus
+from typing import NamedTuple
 
 from django.contrib import messages
 from django.core.files.base import File
@@ -6,16 +9,55 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from accounts.domain import PictureKind, picture_url
+from accounts.settings.views import bind_profile_form, edit_profile
 from socialsite.web.requests import AsyncView, SiteRequest, get_form_data, require_viewer_id, wants_json
-from socialsite.web.responses import SeeOther, done
+from socialsite.web.responses import SeeOther, done, page_response
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.errors import MediaInvalid
 from timelines.media.forms import parse_crop
 from timelines.media.media import UPLOAD_MAX_BYTES
-from timelines.media.service import MediaService
+from timelines.media.service import Crop, MediaService
 from timelines.media.views import check_upload
 
 SETTINGS_PATH = "/accounts/settings/"
+PROFILE_PICTURES: tuple[PictureKind, ...] = ("avatar", "header")
+
+
+class FormPicture(NamedTuple):
+    """The picture of a form that has other fields, too. `content` is None if the picture is to be removed."""
+
+    content: "File[bytes] | None"
+    crop: Crop | None
+
+
+@accepts_files(len(PROFILE_PICTURES) * UPLOAD_MAX_BYTES, check_upload)
+async def save_profile(request: SiteRequest) -> HttpResponseBase:
+    """Save the texts of the profile, and the pictures that the form of the page contains."""
+    me, media = require_viewer_id(request), request.services[MediaService]
+    for kind in PROFILE_PICTURES:
+        try:
+            if picture := await find_form_picture(request, kind):
+                await media.set_profile_picture(account_id=me, kind=kind, content=picture.content, crop=picture.crop)
+        except MediaInvalid as error:
+            if wants_json(request):
+                raise
+            page = {"form": bind_profile_form(request), f"{kind}_error": describe_refusal(error)}
+            return page_response(request, "accounts/settings.html", page, HTTPStatus.UNPROCESSABLE_ENTITY)
+    return await edit_profile(request)
+
+
+async def find_form_picture(request: SiteRequest, kind: str) -> FormPicture | None:
+    """Return the picture from the fields `<kind>`, `<kind>_crop` and `remove_<kind>`, or None. Raises MediaInvalid."""
+    fields, files = get_form_data(request), get_files(request, kind)
+    if files:
+        if request.pending_body is None:
+            await check_upload(request)  # a small body, which the handler read
+        return FormPicture(files[0], parse_crop({"crop": fields.get(f"{kind}_crop", "")}))
+    return FormPicture(None, None) if f"remove_{kind}" in fields else None
+
+
+def describe_refusal(error: MediaInvalid) -> str:
+    return " ".join(map(str, error.fields.values())) or str(error.message)
 
 
 def picture_view(kind: PictureKind) -> AsyncView[[]]:
@@ -31,7 +73,7 @@ def picture_view(kind: PictureKind) -> AsyncView[[]]:
         except MediaInvalid as error:
             if wants_json(request):
                 raise
-            messages.error(request, " ".join(map(str, error.fields.values())) or str(error.message))
+            messages.error(request, describe_refusal(error))
             return SeeOther(SETTINGS_PATH)
         data, message = {kind: picture_url(name, "full") or None}, _("Your profile is saved.")
         return done(request, data, default=SETTINGS_PATH, message=message)

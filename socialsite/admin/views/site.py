@@ -25,9 +25,10 @@ from timelines.media.forms import parse_crop
 from timelines.media.media import UPLOAD_MAX_BYTES, MediaSize
 from timelines.media.service import MediaService
 from timelines.media.views import check_upload, file
-from timelines.profiles.pictures import find_picture
+from timelines.profiles.pictures import describe_refusal, find_form_picture, find_picture
 
 SITE_PATH = "/ops/site/"
+ALL_GROUPS = "all"
 COLOUR = re.compile("[0-9a-f]{6}")
 CSS_HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
@@ -35,30 +36,59 @@ CSS_HEADERS = {
 }
 
 
-async def change(request: SiteRequest) -> HttpResponse:
-    """Change the fields of one group, or with JSON the fields that are sent. The audit log has their names."""
-    site, fields = request.services[SiteService], get_form_data(request)
-    group = fields.get("group", "")
-    if not wants_json(request):
-        parse_choice("group", group, GROUPS)
-    names = GROUPS[group][1] if group in GROUPS else tuple(name for name in FIELDS if name in fields)
-    if group not in GROUPS and site.from_environment.intersection(names):
-        raise SetByEnvironment
-    lines = {name: "\n".join(fields.values_of(name)) if name in LIST_SIZES else fields[name] for name in fields}
-    form = SiteForm(names, site.settings, site.from_environment, lines)
-    if form.is_valid() and (changes := form.changes()):
+async def _check_logo(request: SiteRequest) -> None:
+    """Refuse an upload of others before its body is read."""
+    account = request.account
+    if not isinstance(account, Account) or not has_right(account, "site"):
+        raise MissingRight
+    await check_upload(request)
+
+
+@accepts_files(UPLOAD_MAX_BYTES, _check_logo)
+async def change(request: SiteRequest) -> HttpResponseBase:
+    """Change all fields and the logo, the fields of one group, or with JSON the fields that are sent.
+
+    The audit log has the names of the changed fields.
+    """
+    site, group = request.services[SiteService], get_form_data(request).get("group", "")
+    forms, logo_error = _bind_forms(request, group), ""
+    if not any(form.errors for form in forms.values()):
+        changes = {name: value for form in forms.values() for name, value in form.changes().items()}
         try:
-            site.check(changes)
-            await record_action(request, "site", "site:settings", ", ".join(changes))
-            await site.change(**changes)
+            logo = await find_form_picture(request, "logo")
+            site.check({**changes, **({"logo": ""} if logo else {})})
+            if changed_names := [*changes, *(["logo"] if logo else [])]:
+                await record_action(request, "site", "site:settings", ", ".join(changed_names))
+            if logo:
+                await request.services[MediaService].set_logo(logo.content, logo.crop)
+            if changes:
+                await site.change(**changes)
+        except MediaInvalid as error:
+            logo_error = describe_refusal(error)
         except Invalid as error:
             for name, message in error.fields.items():
-                form.add_error(name, str(message))
-    if form.errors:
-        if wants_json(request):
-            raise Invalid({name: str(texts[0]) for name, texts in form.errors.items()})
-        return await show(request, {group: form}, 422)
-    return done(request, _settings_json(site), default=f"{SITE_PATH}#{group}", message=_("Saved."))
+                next(form for form in forms.values() if name in form.fields).add_error(name, str(message))
+    errors = {name: str(texts[0]) for form in forms.values() for name, texts in form.errors.items()}
+    if errors and wants_json(request):
+        raise Invalid(errors)
+    if errors or logo_error:
+        return await show(request, forms, 422, logo_error)
+    anchor = f"#{group}" if group in GROUPS else ""
+    return done(request, _settings_json(site), default=f"{SITE_PATH}{anchor}", message=_("Saved."))
+
+
+def _bind_forms(request: SiteRequest, group: str) -> dict[str, SiteForm]:
+    """Return the form of each group that was sent. JSON without a group is one form of the fields that it has."""
+    site, fields = request.services[SiteService], get_form_data(request)
+    lines = {name: "\n".join(fields.values_of(name)) if name in LIST_SIZES else fields[name] for name in fields}
+    if wants_json(request) and group not in GROUPS:
+        names = tuple(name for name in FIELDS if name in fields)
+        if site.from_environment.intersection(names):
+            raise SetByEnvironment
+        return {"": SiteForm(names, site.settings, site.from_environment, lines)}
+    parse_choice("group", group, (*GROUPS, ALL_GROUPS))
+    sent_groups = GROUPS if group == ALL_GROUPS else (group,)
+    return {each: SiteForm(GROUPS[each][1], site.settings, site.from_environment, lines) for each in sent_groups}
 
 
 async def show(
@@ -72,7 +102,6 @@ async def show(
             "name": name,
             "title": title,
             "form": (wrong or {}).get(name) or SiteForm(names, site.settings, site.from_environment),
-            "is_editable": not site.from_environment.issuperset(names),
         }
         for name, (title, names) in GROUPS.items()
     ]
@@ -92,14 +121,6 @@ def _settings_json(site: SiteService) -> JsonObject:
     }
 
 
-async def _check_logo(request: SiteRequest) -> None:
-    """Refuse an upload of others before its body is read."""
-    account = request.account
-    if not isinstance(account, Account) or not has_right(account, "site"):
-        raise MissingRight
-    await check_upload(request)
-
-
 @accepts_files(UPLOAD_MAX_BYTES, _check_logo)
 async def set_logo(request: SiteRequest) -> HttpResponseBase:
     """Replace the logo by `file`, or remove it (`remove`). A refusal is shown beside the picture."""
@@ -111,7 +132,7 @@ async def set_logo(request: SiteRequest) -> HttpResponseBase:
     except MediaInvalid as error:
         if wants_json(request):
             raise
-        return await show(request, status=422, logo_error=str(next(iter(error.fields.values()), error.message)))
+        return await show(request, status=422, logo_error=describe_refusal(error))
     settings_json = _settings_json(request.services[SiteService])
     return done(request, settings_json, default=f"{SITE_PATH}#looks", message=_("Saved."))
 

@@ -68,7 +68,7 @@ async def test_the_address_of_the_logo_serves_no_other_picture(site: Services, v
 async def test_a_file_that_is_no_picture_is_refused_beside_the_field(site: Services, sam: HttpBrowser) -> None:
     answer = await send(site, sam, b"no picture", json=False)
     assert answer.status_code == 422
-    assert "Choose a JPEG, PNG, GIF or WebP picture." in answer.text.partition('id="logo-error"')[2][:300]
+    assert "Choose a JPEG, PNG, GIF or WebP picture." in answer.text.partition('id="logo-file_error"')[2][:300]
     assert set((await send(site, sam, b"no picture")).json()["fields"]) == {"file"}
     assert site.site.settings.logo == ""
 

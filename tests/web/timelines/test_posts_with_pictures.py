@@ -274,8 +274,12 @@ async def test_an_avatar_is_uploaded_shown_replaced_and_removed(alice, visitor, 
 
 async def test_a_header_is_set_by_a_form_without_a_script(alice, visitor, send):
     page = (await alice.get("/accounts/settings/")).text
-    assert '<form class="picture-form" method="post" action="/accounts/settings/header/"' in page
-    answer = await send(alice, "/accounts/settings/header/", {"file": PNG}, json=False)
+    assert re.search(
+        r'<form method="post" action="/accounts/settings/" enctype="multipart/form-data".*name="header"',
+        page,
+        re.DOTALL,
+    )
+    answer = await send(alice, "/accounts/settings/", {"header": PNG}, json=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/accounts/settings/")
     url = re.search(r'class="profile-header" src="([^"]+)"', (await visitor.get("/@alice/")).text)[1]
     assert (await visitor.get(url)).status_code == 200

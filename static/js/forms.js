@@ -1,7 +1,8 @@
 /**
- * Forms with a new password. A refused form keeps what was typed, passwords too: the form is sent without leaving the
- * page, and only its errors are taken from the answer. The sign-up also says, while somebody types, whether the handle
- * is free and what the password lacks. `data-done` is the page after the form, `data-check` the address of the check.
+ * Forms that lose nothing. A refused form keeps what was typed, passwords and files too: it is sent without leaving the
+ * page, and only its errors are taken from the answer. `data-done` is the page after the form. With `data-guard` the
+ * browser asks before a changed form is left. The sign-up also says, while somebody types, whether the handle is free
+ * and what the password lacks; `data-check` is the address of the check.
  */
 
 const PAUSE_MS = 400;
@@ -13,9 +14,8 @@ function showErrors(form, fresh) {
   form.querySelector(".notice-error")?.remove();
   const notice = fresh.querySelector("form[data-done] .notice-error");
   if (notice) form.prepend(document.importNode(notice, true));
-  for (const input of form.querySelectorAll(".field :is(input, textarea)")) {
-    const theirs = fresh.getElementById(input.id);
-    const errors = theirs?.closest(".field").querySelector(".errors");
+  for (const input of form.querySelectorAll(".field :is(input:not([type=hidden]), textarea, select)[id]")) {
+    const errors = fresh.getElementById(`${input.id}_error`);
     setError(input, errors ? [...errors.children].map((item) => item.textContent) : []);
   }
   (form.querySelector("[aria-invalid=true]") ?? form.querySelector(".notice-error"))?.focus();
@@ -46,10 +46,21 @@ function showRefusal(form, fresh) {
   notice.focus();
 }
 
+/** The fields of a form, without long texts that were not changed and the copies that tell what the page showed. */
+function fieldsOf(form) {
+  const fields = new FormData(form);
+  for (const { name, value, defaultValue } of form.querySelectorAll("textarea"))
+    if (value === defaultValue) for (const each of [name, `initial-${name}`, `shown-${name}`]) fields.delete(each);
+  return form.enctype === "multipart/form-data" ? fields : new URLSearchParams(fields);
+}
+
 async function submit(form) {
-  const body = new URLSearchParams(new FormData(form));
+  const body = fieldsOf(form);
   const answer = await fetch(form.action, { method: "POST", body, redirect: "manual", credentials: "same-origin" });
-  if (answer.type === "opaqueredirect") return location.assign(form.elements.namedItem("next")?.value || form.dataset.done);
+  if (answer.type === "opaqueredirect") {
+    unguard(form);
+    return location.assign(form.elements.namedItem("next")?.value || form.dataset.done);
+  }
   form.ariaBusy = "false";
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   (fresh.querySelector("form[data-done]") ? showErrors : showRefusal)(form, fresh);
@@ -60,7 +71,10 @@ function keepTyped(form) {
     event.preventDefault();
     if (form.ariaBusy === "true") return;
     form.ariaBusy = "true";
-    await submit(form).catch(() => form.submit()); // the browser tells what is wrong
+    await submit(form).catch(() => {
+      unguard(form);
+      form.submit(); // the browser tells what is wrong
+    });
   });
   addEventListener("pageshow", () => (form.ariaBusy = "false"));
 }
@@ -107,7 +121,26 @@ function checkWhileTyping(form) {
   }
 }
 
+const guards = new Map(); // changed form -> function that asks
+const stateOf = (form) => JSON.stringify([...new FormData(form)].map(([name, value]) => [name, value.name ?? value]));
+
+function unguard(form) {
+  removeEventListener("beforeunload", guards.get(form));
+}
+
+/** Let the browser ask before the page is left, while the form differs from what the page showed. */
+function guard(form) {
+  const shown = stateOf(form);
+  guards.set(form, (event) => event.preventDefault());
+  const look = () => {
+    unguard(form); // a page without the listener stays in the browser's back/forward cache
+    if (stateOf(form) !== shown) addEventListener("beforeunload", guards.get(form));
+  };
+  for (const kind of ["input", "change"]) form.addEventListener(kind, look);
+}
+
 for (const form of document.querySelectorAll("form[data-done]")) {
   keepTyped(form);
+  if ("guard" in form.dataset) guard(form);
   if (form.dataset.check) checkWhileTyping(form);
 }
