@@ -223,36 +223,26 @@ def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[V
 
 
 def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost) -> HydratedPost:
-    post, author, keyword_filter, matches = (
-        visible.post, visible.author, visible.keyword_filter, visible.matching_filters
-    )  # fmt: skip
-    if visible.original is None:
-        viewer, replied_author = _viewer_state(rights, post), _replied_author(loaded, post)
-        poll = rights.poll_state(post) if loaded.tallies else None
-        quote = present_quote(loaded, rights, post) if loaded.consents else None
-        return HydratedPost(
-            post,
-            author,
-            loaded.counts[post.id],
-            viewer,
-            None,
-            keyword_filter,
-            replied_author,
-            poll,
-            quote,
-            loaded.previews.get(post.id),
-            matches,
-        )
-    original, original_author = visible.original
-    counts, viewer = loaded.counts[original.id], _viewer_state(rights, original)
-    replied_author = _replied_author(loaded, original)
-    poll = rights.poll_state(original) if loaded.tallies else None
-    quote = present_quote(loaded, rights, original) if loaded.consents else None
-    preview = loaded.previews.get(original.id)
+    post, author = visible.original or (visible.post, visible.author)
     shown = HydratedPost(
-        original, original_author, counts, viewer, None, keyword_filter, replied_author, poll, quote, preview, matches
+        post,
+        author,
+        loaded.counts[post.id],
+        _viewer_state(rights, post),
+        None,
+        visible.keyword_filter,
+        _replied_author(loaded, post),
+        rights.poll_state(post) if loaded.tallies else None,
+        present_quote(loaded, rights, post) if loaded.consents else None,
+        loaded.previews.get(post.id),
+        visible.matching_filters,
     )
-    return HydratedPost(post, author, counts, viewer, shown, keyword_filter, matching_filters=matches)
+    if visible.original is None:
+        return shown
+    boost, booster, matches = visible.post, visible.author, visible.matching_filters
+    return HydratedPost(
+        boost, booster, shown.counts, shown.viewer, shown, visible.keyword_filter, matching_filters=matches
+    )
 
 
 def present_quote(loaded: LoadedPosts, rights: ViewerRights, post: Post) -> Quote | None:
