@@ -10,6 +10,7 @@ from msgspec import structs
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.limits import ActionLimits, worker_caller
 from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse, join_url
 from socialsite.recipes.job import make_job_decoder
 from socialsite.recipes.job_queue import JobQueue
@@ -33,6 +34,8 @@ PAGE_MAX_BYTES, PICTURE_MAX_BYTES = 2 * 1024 * 1024, 4 * 1024 * 1024
 """As in Mastodon. Large sites have their titles behind 700 kB of scripts."""
 RENEW_AFTER_MS = DAY_MS
 """A link that is published again after this time is fetched again."""
+PREVIEWS_PER_DAY = 500
+"""Links of an account that are fetched in a day (UTC). Each leaves a preview, and perhaps a picture."""
 RENEWALS_PER_ROUND = 20
 RENEWAL_SENDER = AccountId(0)
 """Renewals are fetched in turns with the links of authors."""
@@ -68,6 +71,7 @@ class PreviewService:
     posts: PostRepository
     media: MediaService
     outgoing: OutgoingClient
+    limits: ActionLimits
     clock: TimeSource
     link_previews: bool
     announce_post: Callable[[PostId], Awaitable[None]]
@@ -77,6 +81,9 @@ class PreviewService:
         """Queue the link of a new post, unless it was fetched lately. The worker calls this; it may repeat."""
         url = link_of(post) if self.link_previews and post.boost_of is None else None
         if url is not None and not self._is_fresh(await self.previews.find(url)):
+            author = worker_caller(post.author_id, 0, 0, self.clock.now_ms())
+            if not await self.limits.take_daily(author, "previews", PREVIEWS_PER_DAY, 1):
+                return
             await self.preview_queue.add(encode_job(FetchPreview(url, post.author_id, post.id)), sender=post.author_id)
 
     async def request_edit(self, versions: Sequence[Post], number: int) -> None:

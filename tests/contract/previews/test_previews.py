@@ -28,7 +28,7 @@ from timelines.errors import PostNotFound
 from timelines.media.media import PREVIEW_PICTURE_TTL_MS, UNATTACHED_MS
 from timelines.pages.presenters import entry_html, post_json
 from timelines.posts.post import Post
-from timelines.previews import repository
+from timelines.previews import repository, service
 from timelines.previews.preview import LinkPreview, digest_of, find_link, parse_page
 from timelines.previews.service import PAGE_MAX_BYTES, RENEW_AFTER_MS
 
@@ -98,6 +98,20 @@ async def test_a_link_is_fetched_once_for_all_posts_also_if_it_fails(scene: Prev
         await person.publishes(f"{broken} once more")
         await scene.deliver()
     assert [request.path for request in scene.site.requests] == ["/", "/broken"]
+
+
+async def test_an_account_has_a_limited_number_of_new_previews_a_day(
+    scene: PreviewScene, three: ThreePeople, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "PREVIEWS_PER_DAY", 2)
+    scene.site.answers |= {f"/{number}": respond(PAGE) for number in range(3)}
+    alice, bob, _ = three
+    posts = [await alice.publishes(f"see {scene.site.origin}/{number}") for number in range(3)]
+    assert await scene.deliver() == 2
+    assert [bool(await scene.card(post)) for post in posts].count(True) == 2
+    other = await bob.publishes(f"see {scene.site.origin}/2")
+    await scene.deliver()
+    assert await scene.card(other)
 
 
 async def test_a_preview_stays_if_the_page_cannot_be_fetched_again(scene: PreviewScene, three: ThreePeople) -> None:

@@ -25,6 +25,7 @@ from timelines.importing.views import UPLOAD_DEADLINE_S
 from timelines.live.server import MAX_SUBSCRIPTIONS_PER_SOCKET
 from timelines.live.socket_messages import MAX_MESSAGE_BYTES, MAX_WATCHED_POSTS
 from timelines.media.media import UPLOAD_MAX_BYTES
+from timelines.previews.service import PREVIEWS_PER_DAY
 from timelines.reports.service import NEW_REPORTER_PER_DAY, REPORTS_PER_DAY
 from timelines.text.post_text import TEXT_BYTES_CAP
 
@@ -83,6 +84,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         CSV_MAX_BYTES >> 20,
         settings.IMPORT_MAX_BYTES >> 30,
     ]
+    assert numbers("links of an account") == [PREVIEWS_PER_DAY]
     assert numbers("exports, imports") == [EXPORTS_PER_DAY, IMPORTS_PER_DAY, REPORTS_PER_DAY, NEW_REPORTER_PER_DAY]
     assert numbers("wrong codes") == [WRONG_CODES_PER_DAY]
     assert numbers("mails of a kind") == [MAILS_PER_DAY, ALERTS_PER_DAY, RESETS_PER_HOUR]
