@@ -14,6 +14,7 @@ PLACEHOLDERS = {
     "<hex>": "[0-9a-f]{8,}",
     "<rule>": "[a-z]+",
     "<kind>": "[a-z]+",
+    "<language>": "[a-zA-Z-]+",
     "<queue>": f"(?:{'|'.join(QUEUE_NAMES)})",
 }
 """Patterns of placeholders; every other placeholder is a number."""

@@ -230,6 +230,7 @@ async def use_queue(site: Services, world: World) -> None:
 
 async def use_statistics(site: Services, world: World) -> None:
     """Count views; leave one buffer flushed, one taken and one waiting."""
+    await site.repositories.popular.replace({"all": {PostId(1): 1.0}, "de": {PostId(1): 1.0}})
     meter, flusher, now_ms = site.statistics.meter, site.statistics.flusher, site.clock.now_ms()
     meter.count_view(Entity("post", 1))
     await meter.flush()
