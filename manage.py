@@ -36,6 +36,9 @@ def main() -> None:
         from socialsite.quickstart.bootstrap import prepare_environment
 
         prepare_environment(sys.argv[2:])
+        from socialsite.quickstart.site import run_without_django
+
+        run_without_django(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     import django
     from django.core.exceptions import ImproperlyConfigured

@@ -21,11 +21,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402
-from django.contrib.auth.password_validation import get_default_password_validators  # noqa: E402
-from django.template import engines  # noqa: E402
-from django.urls import is_valid_path  # noqa: E402
-from django.utils import translation  # noqa: E402
-from django.utils.timezone import get_default_timezone  # noqa: E402
 
 from accounts.sessions.uploads import find_uploader  # noqa: E402
 from socialsite.alerts.watch import AlertWatch  # noqa: E402
@@ -39,6 +34,7 @@ from socialsite.web.handler import (  # noqa: E402
     disconnect_database_receivers,
 )
 from socialsite.web.services import loop_services  # noqa: E402
+from socialsite.web.startup import prepare_first_request  # noqa: E402
 from socialsite.web.static_files import StaticFiles  # noqa: E402
 from socialsite.web.uploads import find_upload_rules  # noqa: E402
 from socialsite.web.websocket import OriginMiddleware  # noqa: E402
@@ -76,14 +72,7 @@ async def stop_services() -> None:
 disconnect_database_receivers()
 install_request_limits(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, find_upload_rules, find_uploader)
 install_graceful_shutdown(start_services, stop_services)
-# Prepare for the first request: template tags, common passwords, the time zone, URL patterns (0.2 s), translations.
-engines.all()
-is_valid_path("/no-such-page/")
-get_default_password_validators()
-get_default_timezone()
-for language, _ in settings.LANGUAGES:
-    with translation.override(language):
-        translation.gettext("")
+prepare_first_request()
 freeze_startup_objects()
 
 

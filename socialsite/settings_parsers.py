@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from socialsite.site.hosts import normalize_host, origin_of
 from socialsite.store.address import Address, SentinelUrl, pop_parameter
+from socialsite.store.components import COMPONENTS as STORE_COMPONENTS
 
 Network = IPv4Network | IPv6Network
 
@@ -49,10 +50,7 @@ DEFAULT_RATE_LIMITS = {
 MEMORY_UNITS = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 """The units of redis.conf."""
 
-COMPONENTS = (
-    "accounts", "sessions", "posts", "timelines", "public", "follows",
-    "limits", "jobs", "live", "series", "search", "cache",
-)  # fmt: skip
+COMPONENTS = (*STORE_COMPONENTS, "cache")
 """Groups of keys that are stored together. Each may have its own REDIS_<COMPONENT>_URL."""
 
 SINGLE_SERVER_SCHEMES = ("redis", "rediss", "unix")

@@ -13,14 +13,13 @@ import platform
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 PROMETHEUS_DIR_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that prometheus_client reads when it is imported. `setup` sets it before."""
 SUMMED_METRIC_TYPES = ("counter", "histogram")
-PROCESS_IDENTITY = f"{re.sub('[^A-Za-z0-9-]', '-', platform.node())}-{os.getpid()}"
-"""Part of this process's file names. The host name distinguishes containers that share the directory."""
 
 log = logging.getLogger(__name__)
 _lock_descriptor: list[int] = []
@@ -42,9 +41,7 @@ def setup() -> None:
         Path(directory).mkdir(mode=0o770, parents=True, exist_ok=True)
         with lock_directory(Path(directory)):
             merge_dead_processes(Path(directory))
-            alive_file = Path(directory) / f"{PROCESS_IDENTITY}.alive"
-            _lock_descriptor.append(os.open(alive_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660))
-            fcntl.flock(_lock_descriptor[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_alive_file(Path(directory))
     except OSError as error:
         log.warning("METRICS_DIR cannot be used, so this process exports only its own metrics: %s", error)
         return
@@ -56,7 +53,30 @@ def setup() -> None:
     module: Any = values  # untyped
     module.MmapedDict = MetricFile
     multi_process_value = module.MultiProcessValue
-    values.ValueClass = multi_process_value(lambda: PROCESS_IDENTITY)
+    values.ValueClass = multi_process_value(process_identity)
+
+
+def setup_after_fork() -> None:
+    """Let a forked process count in files of its own. prometheus_client opens them when the identity has changed."""
+    process_identity.cache_clear()
+    if directory := get_directory():
+        os.close(_lock_descriptor.pop())  # the process that forked keeps its lock
+        try:
+            _lock_alive_file(directory)
+        except OSError as error:
+            log.warning("The metrics of this process are not added up when it ends: %s", error)
+
+
+@cache
+def process_identity() -> str:
+    """Return part of this process's file names. The host name distinguishes containers that share the directory."""
+    return f"{re.sub('[^A-Za-z0-9-]', '-', platform.node())}-{os.getpid()}"
+
+
+def _lock_alive_file(directory: Path) -> None:
+    file = directory / f"{process_identity()}.alive"
+    _lock_descriptor.append(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660))
+    fcntl.flock(_lock_descriptor[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from socialsite.settings_parsers import COMPONENTS
+from socialsite.store.components import COMPONENTS
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.embedded.directory import ServerDirectory
 from socialsite.translations import compile_translations
@@ -51,7 +51,7 @@ def prepare_environment(arguments: Sequence[str]) -> None:
         "STATIC_ROOT": str(directory / "static"),
         "METRICS_DIR": str(directory / "metrics"),
         "HTTPS": "0",
-        **{f"REDIS_{component.upper()}_URL": "" for component in COMPONENTS},
+        **{f"REDIS_{component.upper()}_URL": "" for component in (*COMPONENTS, "cache")},
     }
 
 

@@ -1,5 +1,6 @@
-"""Entry point of a child process: `python -m socialsite.quickstart.child_process FD web|worker ARGUMENT...`.
+"""Entry point of a child process: `python -m socialsite.quickstart.child_process FD ROLE ARGUMENT...`.
 
+ROLE is web, worker or preparation; the last two take the arguments of a command of manage.py.
 FD is the reading end of a pipe. Only the supervisor has the writing end, so the pipe closes when the supervisor
 ends for any reason. The child then ends, too.
 """
@@ -9,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 TERMINATION_GRACE_S = 3.0
 """Time that the process has after SIGTERM before it exits without cleanup."""
@@ -26,8 +28,9 @@ def exit_with_supervisor(fd: int) -> None:
     threading.Thread(target=wait, name="supervisor-watch", daemon=True).start()
 
 
-def main() -> None:
-    fd, role, *arguments = sys.argv[1:]
+def run(words: Sequence[str]) -> None:
+    """Run a role until it ends. `words` are the arguments of this module."""
+    fd, role, *arguments = words
     exit_with_supervisor(int(fd))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     sys.argv = [role, *arguments]
@@ -42,4 +45,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.argv[1:])

@@ -1,6 +1,11 @@
 """Start the processes of a quickstart in order, restart them when they end, and stop them in reverse order."""
 
+import contextlib
+import json
+import math
+import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -9,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from socialsite.quickstart.process_factory import PADDING
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.embedded.server import EmbeddedServer
 
@@ -20,7 +26,10 @@ INITIAL_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 5.0
 STABLE_AFTER_S = 30.0
 """If a process ran for this time, its next restart has no pause."""
+FORK_TIMEOUT_S = 120.0
+"""Time for the factory to load the site, which it does before its first fork."""
 POLL_INTERVAL_S = 0.1
+WAIT_INTERVAL_S = 0.02
 
 PrintLine = Callable[[str], None]
 
@@ -51,43 +60,119 @@ class RedisProcess:
         self._server.stop()
 
 
-class ChildProcess:
-    """A child process in its own session, so that Ctrl-C reaches only the supervisor, which stops the child.
+class ProcessFactory:
+    """The process that loads the site once, and forks the other processes from it (process_factory.py)."""
 
-    The child ends when the writing end of `pipe` is closed.
-    """
+    name = "factory"
 
-    def __init__(self, name: str, arguments: Sequence[str], pipe: int, *, inherited_fds: Sequence[int] = ()) -> None:
-        self.name = name
-        self._arguments = arguments
-        self._pipe = pipe
+    def __init__(self, inherited_fds: Sequence[int]) -> None:
         self._inherited_fds = inherited_fds
         self._process: subprocess.Popen[bytes] | None = None
+        self._connection: socket.socket | None = None
 
     def start(self) -> None:
-        self._process = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
-            [sys.executable, "-m", "socialsite.quickstart.child_process", str(self._pipe), *self._arguments],
-            cwd=BASE_DIR,
-            stdin=subprocess.DEVNULL,
-            pass_fds=[self._pipe, *self._inherited_fds],
-            start_new_session=True,
-        )
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, theirs = socket.socketpair()
+        self._connection.settimeout(FORK_TIMEOUT_S)
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
+                [sys.executable, "-m", "socialsite.quickstart.process_factory", str(theirs.fileno()), PADDING],
+                cwd=BASE_DIR,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno(), *self._inherited_fds],
+                start_new_session=True,
+            )
 
     def is_alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
     def stop(self) -> None:
-        if self._process is None or not self.is_alive():
-            return
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+        if self._process is not None:
+            self._process.kill()  # it has nothing to finish
             self._process.wait()
 
+    def fork(self, arguments: Sequence[str]) -> int | None:
+        """Return the process id of a fork that runs child_process.py with the arguments, or None without a factory."""
+        assert self._connection is not None
+        try:
+            self._connection.sendall(json.dumps(arguments).encode() + b"\n")
+            answer = self._connection.makefile("rb").readline()
+        except OSError:  # it has ended, or it hangs: the supervisor replaces it
+            self.stop()
+            return None
+        return int(answer or 0) or None
 
-def make_web_process(pipe: int, listening: int) -> ChildProcess:
+
+class ChildProcess:
+    """A child process in its own session, so that Ctrl-C reaches only the supervisor, which stops the child.
+
+    It is a fork of the factory, or a new interpreter where the system does not have "subreapers". The child ends when
+    the writing end of `pipe` is closed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        pipe: int,
+        *,
+        inherited_fds: Sequence[int] = (),
+        factory: ProcessFactory | None = None,
+    ) -> None:
+        self.name = name
+        self._arguments = arguments
+        self._pipe = pipe
+        self._inherited_fds = inherited_fds
+        self._factory = factory
+        self._pid: int | None = None
+        self.status: int | None = None
+        """The exit status of the last run, if this process has read it."""
+
+    def start(self) -> None:
+        arguments = [str(self._pipe), *self._arguments]
+        self.status = None
+        if self._factory is not None:
+            self._pid = self._factory.fork(arguments)
+            return
+        self._pid = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
+            [sys.executable, "-m", "socialsite.quickstart.child_process", *arguments],
+            cwd=BASE_DIR,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[self._pipe, *self._inherited_fds],
+            start_new_session=True,
+        ).pid
+
+    def is_alive(self) -> bool:
+        if self._pid is None:
+            return False
+        try:
+            ended, status = os.waitpid(self._pid, os.WNOHANG)
+        except ChildProcessError:
+            ended, status = self._pid, None
+        if ended:
+            self._pid, self.status = None, None if status is None else os.waitstatus_to_exitcode(status)
+        return not ended
+
+    def wait(self, timeout_s: float = math.inf) -> bool:
+        """Wait until the process ends. Returns False after the time limit."""
+        deadline = time.monotonic() + timeout_s
+        while self.is_alive():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(WAIT_INTERVAL_S)
+        return True
+
+    def stop(self) -> None:
+        for number, timeout_s in ((signal.SIGTERM, STOP_TIMEOUT_S), (signal.SIGKILL, math.inf)):
+            if not self.is_alive():
+                return
+            assert self._pid is not None
+            os.kill(self._pid, number)
+            self.wait(timeout_s)
+
+
+def make_web_process(pipe: int, listening: int, factory: ProcessFactory | None = None) -> ChildProcess:
     """Return daphne on the supervisor's listening socket. While it restarts, browsers wait and are not refused."""
     arguments = [
         "web",
@@ -99,11 +184,11 @@ def make_web_process(pipe: int, listening: int) -> ChildProcess:
         "--websocket-max-frame-size", "4096",
         "socialsite.asgi:application",
     ]  # fmt: skip
-    return ChildProcess("web", arguments, pipe, inherited_fds=[listening])
+    return ChildProcess("web", arguments, pipe, inherited_fds=[listening], factory=factory)
 
 
-def make_worker_process(pipe: int) -> ChildProcess:
-    return ChildProcess("worker", ["worker", "syndicate", "--verbosity", "0"], pipe)
+def make_worker_process(pipe: int, factory: ProcessFactory | None = None) -> ChildProcess:
+    return ChildProcess("worker", ["worker", "syndicate", "--verbosity", "0"], pipe, factory=factory)
 
 
 @dataclass(slots=True)
@@ -164,8 +249,25 @@ class Supervisor:
             for managed in self._processes:
                 managed.poll(time.monotonic())
             after_poll()
+            reap_orphans()
             time.sleep(POLL_INTERVAL_S)
+
+    def run_to_end(self, process: ChildProcess) -> int | None:
+        """Run a process until it ends. Return its exit status."""
+        self.start([process])
+        process.wait()
+        self._processes.pop()
+        return process.status
 
     def stop(self) -> None:
         while self._processes:
             self._processes.pop().process.stop()
+
+
+def reap_orphans() -> None:
+    """Read the exit statuses of processes whose parents have ended. A status is also taken from the other processes,
+    whose `is_alive` then finds that they are no longer child processes.
+    """
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass

@@ -1,65 +1,21 @@
 """The Redis store: connections, topologies, reads and writes. Only this package imports redis.
 
-It imports no Django and no application. Other packages import its public names from here.
+It imports no Django and no application. Other packages import its public names from here. The first use of such a name
+imports redis, so that a process that only starts the embedded server does not.
 """
 
-from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
-from socialsite.store.encoding import (
-    EncodedPipeline,
-    PipelineChain,
-    encode_int,
-    encode_script_call,
-    encode_text,
-    encoded_cache,
-)
-from socialsite.store.errors import (
-    AccessDenied,
-    ClusterRedirection,
-    CommandRefused,
-    NotDurable,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-    WritesRefused,
-    WrongType,
-)
-from socialsite.store.factory import InvalidStoreUrl, StoreUrls
-from socialsite.store.key import Key
-from socialsite.store.node import Node
-from socialsite.store.read import LazyAwaitable, Read, combine
-from socialsite.store.store import KeyDataShardedConnection, KeyShardedConnection, Partition, Store
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AccessDenied",
-    "ClusterRedirection",
-    "Command",
-    "CommandRefused",
-    "EncodedPipeline",
-    "InvalidStoreUrl",
-    "Key",
-    "KeyDataShardedConnection",
-    "KeyShardedConnection",
-    "LazyAwaitable",
-    "Node",
-    "NotDurable",
-    "Partition",
-    "PipelineChain",
-    "PreparedCommand",
-    "Read",
-    "Reply",
-    "Script",
-    "Store",
-    "StoreError",
-    "StoreFull",
-    "StoreUnavailable",
-    "StoreUrls",
-    "WritesRefused",
-    "WrongType",
-    "combine",
-    "encode_int",
-    "encode_script_call",
-    "encode_text",
-    "encoded_cache",
-    "load_script",
-    "prepare_command",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from socialsite.store.public import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("__") or name == "public":
+            raise AttributeError(name)
+        from socialsite.store import public
+
+        if name not in public.__all__:
+            raise AttributeError(name)
+        globals().update({each: getattr(public, each) for each in public.__all__})
+        return globals()[name]

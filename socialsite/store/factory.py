@@ -14,6 +14,7 @@ from socialsite.store.address import (
     reject_unknown_parameters,
     split_servers,
 )
+from socialsite.store.components import COMPONENTS as COMPONENTS  # also for importers of this module
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 from socialsite.store.partitioners import PARTITIONERS
@@ -23,11 +24,6 @@ from socialsite.store.topology.sentinel import Sentinel
 from socialsite.store.topology.shards import Shards
 from socialsite.store.topology.standalone import Standalone
 from socialsite.store.topology.twemproxy import Twemproxy
-
-COMPONENTS = (
-    "accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live", "series",
-    "search",
-)  # fmt: skip
 
 
 class InvalidStoreUrl(StoreError):

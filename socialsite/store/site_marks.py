@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from socialsite.store.commands import load_script
+from socialsite.store.components import COMPONENTS
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key
 from socialsite.store.replies import parse_hash
 from socialsite.store.store import Store, Topology

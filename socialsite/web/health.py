@@ -23,8 +23,8 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from socialsite.recipes.job_queue import OUTBOX, QueueDepth
+from socialsite.store.components import COMPONENTS
 from socialsite.store.errors import AccessDenied, ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
-from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.replies import NO_EVICTION, parse_info

@@ -35,9 +35,10 @@ VICTIMS = {
     "worker": ({"201", "read 200"}, ["worker"]),
     "web": ({"201", "503", "no answer", "read 200", "read 503", "read no answer"}, ["web"]),
     "redis": ({"201", "503", "read 200", "read 503"}, ["redis"]),
+    "factory": ({"201", "read 200"}, ["factory"]),
     "any": (
         {"201", "503", "no answer", "read 200", "read 503", "read no answer"},
-        ["worker", "web", "redis"],
+        ["worker", "web", "redis", "factory"],
     ),
 }
 """The killed processes, and the answers that clients may get meanwhile."""

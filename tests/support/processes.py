@@ -4,7 +4,7 @@ import contextlib
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 
@@ -14,6 +14,12 @@ def threads_of(pid: int) -> int:
 
 def resident_kb(pid: int) -> int:
     return status_of(pid, "VmRSS")
+
+
+def proportional_kb(pids: Iterable[int]) -> int:
+    """Return the memory of processes (PSS): a page that several of them share is counted once."""
+    rollups = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids)
+    return sum(int(line.split()[1]) for text in rollups for line in text.splitlines() if line.startswith("Pss:"))
 
 
 def open_files(pid: int) -> int:

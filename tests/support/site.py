@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from socialsite.store.embedded.server import EmbeddedServer
 from tests.support.programs import need
 from tests.support.waiting import wait_until
 
+FACTORY = re.compile(r"socialsite\.quickstart\.process_(factory)")
 ROOT = Path(__file__).resolve().parents[2]
 TEST_RUN_VARIABLES = (
     "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE", "MEDIA_ROOT",
@@ -81,8 +83,8 @@ class QuickstartSite:
             return 0
 
     def processes(self) -> dict[str, int]:
-        """Return process ids by role: web, worker and redis."""
-        return {**self.children(), "redis": int(self._record()["pid"])}
+        """Return process ids by role: web, worker, redis and factory, but not the supervisor."""
+        return {**self.children(), **self._find_children(FACTORY), "redis": int(self._record()["pid"])}
 
     def redis(self) -> redis.Redis:
         """Return a client of the site's own server."""
@@ -99,15 +101,16 @@ class QuickstartSite:
 
     def children(self) -> dict[str, int]:
         """Return process ids by role: web and worker."""
-        pids: dict[str, int] = {}
+        return self._find_children(re.compile(r"socialsite\.quickstart\.child_process \d+ (\w+)"))
+
+    def _find_children(self, pattern: re.Pattern[str]) -> dict[str, int]:
+        """Return the child processes of the supervisor whose command line has the pattern, by its group."""
         listing = subprocess.run(
             [need("ps"), "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
         )
-        for line in listing.stdout.splitlines():
-            pid, parent, command = line.split(None, 2)
-            if int(parent) == self.pid and "socialsite.quickstart.child_process" in command:
-                pids[command.split("socialsite.quickstart.child_process ")[1].split()[1]] = int(pid)
-        return pids
+        rows = (line.split(None, 2) for line in listing.stdout.splitlines())
+        found = ((int(pid), pattern.search(command)) for pid, parent, command in rows if int(parent) == self.pid)
+        return {match[1]: pid for pid, match in found if match}
 
     def interrupt(self) -> int:
         """Send Ctrl-C and return the exit status."""

@@ -19,9 +19,10 @@ from socialsite.migration.estimate import Estimate
 from socialsite.migration.progress import MigrationReport, OnProgress
 from socialsite.migration.repartitioner import OLD_PARTITIONS_GRACE_S, EdgeFamily
 from socialsite.startup import component_urls
+from socialsite.store.components import COMPONENTS
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
-from socialsite.store.factory import COMPONENTS, create_topology
+from socialsite.store.factory import create_topology
 from timelines import keys
 
 BYTES_PER_MB = 1_000_000

@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,11 +15,13 @@ import redis
 from socialsite.store.embedded.server import EmbeddedServer
 from tests.support.demo_site import demo_visitor
 from tests.support.models import mostly_nightly
+from tests.support.processes import proportional_kb, threads_of
 from tests.support.redis_server import pause_until_aof_written
-from tests.support.site import QuickstartSite, is_alive, running_site
+from tests.support.site import ROOT, QuickstartSite, is_alive, running_site
 from tests.support.visitor import PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 
+MEMORY_KB = 220_000
 Start = Callable[..., QuickstartSite]
 pytestmark = pytest.mark.slow
 
@@ -151,6 +155,54 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
     assert server_of(data).get("posts:{1}:post") == "kept"
     assert again.interrupt() == 0
     assert not is_alive(int(str(orphan)))
+
+
+def test_the_process_factory_has_nothing_that_a_fork_must_not_share(site: QuickstartSite) -> None:
+    factory = site.processes()["factory"]
+    files = [os.readlink(each) for each in Path(f"/proc/{factory}/fd").iterdir()]
+    assert threads_of(factory) == 1
+    assert len([file for file in files if file.startswith("socket:")]) == 2, "the supervisor and the listening socket"
+    assert not [file for file in files if "eventpoll" in file], "an event loop"
+
+
+def test_the_site_serves_while_the_process_factory_is_replaced(site: QuickstartSite) -> None:
+    serving, victim = site.children(), site.kill_one("factory")
+    assert site.status() == 200
+    wait_until(lambda: site.processes().get("factory", victim) != victim, timeout_s=60)
+    assert site.children() == serving, "a child process ended with the factory"
+    site.kill_one("web")  # a fork of the new factory replaces it
+    wait_until(lambda: site.children().get("web", serving["web"]) != serving["web"], timeout_s=60)
+    wait_until(lambda: site.status() == 200, timeout_s=90)
+    assert site.children()["worker"] == serving["worker"]
+
+
+SUPERVISED = """
+import atexit, json, sys
+atexit.register(lambda: print("modules", *sorted({name.partition(".")[0] for name in sys.modules})))
+import manage
+sys.argv[0] = "manage.py"
+manage.main()
+"""
+
+
+def test_the_supervisor_imports_only_the_standard_library_and_the_start_of_the_site(data: Path) -> None:
+    arguments = [sys.executable, "-c", SUPERVISED, "quickstart", "--data", str(data), "--no-demo", "--port", "0"]
+    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True) as supervisor:
+        assert supervisor.stdout is not None
+        assert any(line.startswith("Ready: ") for line in supervisor.stdout)
+        supervisor.send_signal(signal.SIGINT)
+        imported = set(supervisor.stdout.read().splitlines()[-1].split()[1:])
+    assert {"subprocess", "socialsite"} <= imported
+    assert not imported & {"django", "redis", "asyncio", "ssl", "http", "email", "environ", "structlog", "msgspec"}
+
+
+def test_the_processes_of_an_idle_site_share_the_memory_of_its_modules(start: Start) -> None:
+    """Three processes that load the site each have more than 300 MB."""
+    site = start().wait_until_ready()
+    with HttpVisitor(site.url, "one_of_many").sign_up() as visitor:
+        for _ in range(50):
+            assert visitor.http.get("/").status_code == 200
+    assert proportional_kb([site.pid, *site.processes().values()]) < MEMORY_KB
 
 
 @pytest.mark.parametrize("role", mostly_nightly(["web", "worker"], 1))
