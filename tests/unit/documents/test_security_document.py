@@ -14,6 +14,7 @@ from socialsite.alerts.service import MAILS_PER_DAY as ALERTS_PER_DAY
 from socialsite.characters import MARKS_PER_CLUSTER_CAP
 from socialsite.clock import DAY_MS
 from socialsite.limits import NEWCOMER_FOLLOWS_PER_DAY
+from socialsite.recipes.job_queue import HEAVY_MS_PER_HOUR
 from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
 from socialsite.web import socket_writer as outlet
 from socialsite.web.daphne.request_limits import CONTROL_FRAMES_PER_S, FRAGMENTS_PER_MESSAGE, FRAMES_PER_S
@@ -84,6 +85,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         CSV_MAX_BYTES >> 20,
         settings.IMPORT_MAX_BYTES >> 30,
     ]
+    assert numbers("work for an account") == [HEAVY_MS_PER_HOUR // 1000]
     assert numbers("links of an account") == [PREVIEWS_PER_DAY]
     assert numbers("exports, imports") == [EXPORTS_PER_DAY, IMPORTS_PER_DAY, REPORTS_PER_DAY, NEW_REPORTER_PER_DAY]
     assert numbers("wrong codes") == [WRONG_CODES_PER_DAY]
