@@ -59,11 +59,11 @@ def fold_letters(text: str) -> str:
 
 
 def fold_hashtag(raw: str) -> str:
-    """Return the form in which a hashtag is stored and compared: in NFKC and case-folded."""
+    """Return the form in which a hashtag is stored and compared: NFKC, case-folded, without joiners at its ends."""
     if raw.isascii():
         return raw.lower()
     # In Japanese text the full-width tilde is a wave dash; NFKC would convert it to "~".
-    return fold_case(raw.replace("\uff5e", "\u301c"))
+    return fold_case(raw.replace("\uff5e", "\u301c")).strip("\u200c\u200d")
 
 
 def split_clusters(text: str) -> list[str]:

@@ -191,6 +191,7 @@ def test_only_an_end_that_is_a_letter_or_digit_must_end_a_word(phrase: str, text
         ("\u06a9\u062a\u0627\u0628", "\u0643\u062a\u0627\u0628"),
         ("\u0639\u0644\u064a", "\u0639\u0644\u06cc"),
         ("\u06c1\u0645", "\u0647\u0645"),
+        ("\u062a\u06af\u200c", "\u062a\u06af"),
         ("\u06f1\u06f4\u06f0\u06f3\u0645", "1403\u0645"),
         ("\u06f1\u06f4\u06f0\u06f3\u0645", "\u0661\u0664\u0660\u0663\u0645"),
     ],
