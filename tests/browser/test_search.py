@@ -214,3 +214,33 @@ def test_the_tabs_of_a_search_work_by_keys_on_a_phone_without_script(
         expect(tabs.and_(me.page.locator("[aria-current=page]"))).to_have_text(name)
         expect(found).to_have_count(found_count)
         assert me.page.evaluate("document.documentElement.scrollWidth") <= 320, "the page is wider than the screen"
+
+
+def test_explore_offers_something_before_a_search_and_keeps_recent_searches_on_the_device(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    author, likers, me = visitor(), [visitor(), visitor()], reader(visitor())
+    me.page.set_viewport_size({"width": 390, "height": 844})
+    post = author.publishes(f"Everybody likes this #liked{next(visitor_numbers)}")
+    for liker in likers:
+        liker.post(f"/posts/{post['id']}/like/")
+    me.wait_for(lambda: post["id"] in [each["id"] for each in author.get("/search/?tab=posts")["posts"]])
+    me.go_to("/search/")
+    page = me.page
+    expect(page.get_by_role("heading", name="Explore")).to_be_visible()
+    expect(page.locator(f"article[data-post-id='{post['id']}']")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert not find_page_problems(page)
+    recent = page.get_by_role("region", name="Recent searches")
+    expect(recent).to_be_hidden()
+    for text in ("<b>tea</b>", "cake"):
+        page.locator("#search-query").fill(text)
+        page.locator("#search-query").press("Enter")
+        page.wait_for_url("**/search/?q=*")
+    me.go_to("/search/")
+    expect(recent.get_by_role("link")).to_have_text(["cake", "<b>tea</b>"])
+    recent.get_by_role("button").click()
+    expect(recent).to_be_hidden()
+    expect(page.locator("#search-query")).to_be_focused()
+    me.go_to("/search/")
+    expect(recent).to_be_hidden()

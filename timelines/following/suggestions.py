@@ -33,10 +33,14 @@ ACTIVE_AUTHORS_TTL_S = 30
 
 
 class ActiveAuthor(msgspec.Struct, frozen=True):
-    """The author of recent public posts, and the most frequent script of these posts."""
+    """The author of recent public posts, and the most frequent script of these posts.
+
+    `is_described` is set if the author has a picture and a bio.
+    """
 
     id: int
     script: str
+    is_described: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class FollowSuggestionService:
             for account_id in account_ids:
                 known_followers.setdefault(account_id, []).append(followed_id)
         active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
+        active.sort(key=lambda each: not each.is_described)
         foreign_ids = {each.id for each in active if scripts and each.script and each.script not in scripts}
         active_ids = {each.id for each in active}
         counts = Counter({account_id: len(ids) for account_id, ids in known_followers.items()})
@@ -90,13 +95,17 @@ class FollowSuggestionService:
             suggested += await self._filter(viewer_id, sorted(others, key=foreign_ids.__contains__))
         return [Suggestion(id, tuple(known_followers.get(id, ())[:KNOWN_FOLLOWERS_SHOWN])) for id in suggested[:limit]]
 
-    async def directory(self, viewer_id: AccountId | None, limit: int | None = None) -> list[AccountId]:
-        """Return the authors of the newest public posts, except hidden ones among the first `limit`.
+    async def directory(self, viewer_id: AccountId | None, *, limit: int | None = None) -> list[AccountId]:
+        """Return the authors of the newest public posts, except hidden ones.
+
+        With a limit, return those of the first `limit` authors; authors with a picture and a bio come first.
 
         Private and limited accounts are hidden, accounts that chose it, and accounts that a block hides.
         """
         active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
-        ids = [AccountId(each.id) for each in active[:limit]]
+        if limit is not None:
+            active = sorted(active, key=lambda each: not each.is_described)[:limit]
+        ids = [AccountId(each.id) for each in active]
         authors, undiscoverable, *relations = await self.store.read(
             self.authors.read_authors(ids),
             self.authors.read_undiscoverable(ids),
@@ -122,7 +131,9 @@ class FollowSuggestionService:
         counts = await self.store.read(*map(self.follows.counts, texts))
         followers = {account_id: each.followers for account_id, each in zip(texts, counts, strict=True)}
         ranked = sorted(texts, key=lambda id: (-followers[id], -len(texts[id])))
-        return [ActiveAuthor(id, find_script(" ".join(texts[id]))) for id in ranked]
+        (accounts,) = await self.store.read(self.authors.read_many(ranked))
+        described_ids = {id for id, account in accounts.items() if account.avatar and account.bio}
+        return [ActiveAuthor(id, find_script(" ".join(texts[id])), id in described_ids) for id in ranked]
 
     async def _filter(self, viewer_id: AccountId, ids: Collection[AccountId]) -> list[AccountId]:
         """Return the ids that may be suggested, in their order. It takes one round trip."""

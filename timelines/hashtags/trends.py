@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
@@ -13,7 +13,7 @@ from socialsite.store import StoreError
 from socialsite.web.cache import get_or_compute
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.hashtags.public_hashtags import PublicHashtags
-from timelines.hashtags.trends_repository import Trends
+from timelines.hashtags.trends_repository import HOURS, Trends
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
@@ -24,6 +24,7 @@ MAX_TRENDS, MAX_CANDIDATES = 10, 50
 CACHE_MS = 20_000
 NEWEST_POSTS, MAX_NEWEST, NEWEST_CANDIDATES = 100, 5, 30
 NEWEST_TTL_S = 60
+HOUR_MS = 3_600_000
 
 
 class Trend(NamedTuple):
@@ -42,6 +43,9 @@ class ExploredHashtag(NamedTuple):
     tag: str
     accounts: int
     hours: tuple[int, ...] = ()
+
+
+T = TypeVar("T", Trend, ExploredHashtag)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -84,11 +88,11 @@ class TrendService:
         """The newest hashtags, if the last call of `top` found no trends. `accounts` is 0."""
         return self._without_held(self._newest_tags)[:MAX_NEWEST]
 
-    def _without_held(self, trends: tuple[Trend, ...]) -> tuple[Trend, ...]:
+    def _without_held(self, trends: Sequence[T]) -> tuple[T, ...]:
         """Leave out the hashtags that staff holds back, and with `reviews_trends` those that staff did not allow."""
         site = self.site.settings
         if not site.held_hashtags and not site.reviews_trends:
-            return trends
+            return tuple(trends)
         return tuple(trend for trend in trends if site.shows_trend(trend.tag))
 
     async def top(self) -> tuple[Trend, ...]:
@@ -104,8 +108,8 @@ class TrendService:
         tags = [ExploredHashtag(*each, self._hours.get(each.tag, ())) for each in self.cached]
         if len(tags) < limit:
             known = {each.tag for each in tags}
-            newest = await get_or_compute("newest-tags", list[Trend], NEWEST_TTL_S, self._newest)
-            tags += [ExploredHashtag(*each) for each in self._without_held(tuple(newest)) if each.tag not in known]
+            newest = await get_or_compute("newest-tags", list[ExploredHashtag], NEWEST_TTL_S, self._newest)
+            tags += [each for each in self._without_held(newest) if each.tag not in known]
         return tags[:limit]
 
     async def candidates(self) -> tuple[Trend, ...]:
@@ -122,14 +126,18 @@ class TrendService:
                 trends = tuple(Trend(tag, counts[tag]) for tag in tags)
                 self._cache = self._cache[0], trends
                 self._hours = await self.trends.by_hour(now_ms, tags)
-                newest = [] if trends else await get_or_compute("newest-tags", list[Trend], NEWEST_TTL_S, self._newest)
+                newest = (
+                    []
+                    if trends
+                    else await get_or_compute("newest-tags", list[ExploredHashtag], NEWEST_TTL_S, self._newest)
+                )
                 self._newest_tags = tuple(Trend(each.tag, 0) for each in newest)
             except StoreError as error:
                 log.info("no trends: %s", error)
         return self._cache[1]
 
-    async def _newest(self) -> list[Trend]:
-        """Return the hashtags of the newest public posts, each with the number of the authors of these posts."""
+    async def _newest(self) -> list[ExploredHashtag]:
+        """Return the hashtags of the newest public posts, those of most authors first."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
         posts = await self.posts.find_shown(post_ids)
         authors = await self.accounts.find_shown_authors({post.author_id for post in posts.values()})
@@ -137,10 +145,16 @@ class TrendService:
             posts[post_id] for post_id in post_ids if post_id in posts and _is_counted(posts[post_id], authors)
         ]
         author_ids: dict[str, set[AccountId]] = {}
+        hours: dict[str, list[int]] = {}
+        now_ms = self.clock.now_ms()
         for post in counted_posts:
             for tag in post.indexed_hashtags:
                 author_ids.setdefault(tag, set()).add(post.author_id)
-        return [Trend(tag, len(ids)) for tag, ids in author_ids.items()][:NEWEST_CANDIDATES]
+                age_h = (now_ms - ms_from_id(post.id)) // HOUR_MS
+                if 0 <= age_h < HOURS:
+                    hours.setdefault(tag, [0] * HOURS)[HOURS - 1 - age_h] += 1
+        newest = [ExploredHashtag(tag, len(ids), tuple(hours.get(tag, ()))) for tag, ids in author_ids.items()]
+        return sorted(newest[:NEWEST_CANDIDATES], key=lambda each: -each.accounts)
 
 
 def _is_counted(post: Post, authors: Mapping[AccountId, Author]) -> bool:

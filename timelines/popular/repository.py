@@ -17,6 +17,7 @@ POSTS_PER_INTERVAL_CAP: Final = 300
 POPULAR = RankingSpec("popular", 2 * 3_600, 24, 8 * 3_600.0, USES_CAP, POSTS_PER_INTERVAL_CAP)
 """An account counts once in two days for each post. A reaction that is eight hours old counts half."""
 RANKING_CAP: Final = 100
+PREFERENCE: Final = 10
 ALL_LANGUAGES, NO_LANGUAGE = "all", "none"
 
 Ranking = Mapping[PostId, float]
@@ -52,15 +53,16 @@ class PopularPosts:
         commands.append(REPLACE.command([index], [POPULAR.window_ms, *_pairs(sizes)]))
         await self._series[index].pipeline(commands)
 
-    def read(self, languages: Collection[str], offset: int, limit: int) -> Read[list[PostId]]:
-        """Return the ids of the most popular posts in the languages and of posts without a language; "()" for all."""
-        if not languages:
-            key = keys.popular_posts(ALL_LANGUAGES)
-            command: Command = ("ZREVRANGE", key, offset, offset + limit - 1)
-            return Read([command], lambda replies: [PostId(int(each)) for each in replies[0]], self._series)
-        ranking_keys = [keys.popular_posts(language) for language in (*languages, NO_LANGUAGE)]
+    def read(self, languages: Collection[str], preferred: str, offset: int, limit: int) -> Read[list[PostId]]:
+        """Return the ids of the most popular posts in some languages and of posts without a language.
+
+        Without languages, return posts in all of them; those in the preferred language weigh PREFERENCE times more.
+        """
+        names = (*languages, NO_LANGUAGE) if languages else (ALL_LANGUAGES, *filter(None, [preferred]))
+        weights = [1] * len(names) if languages else [1, PREFERENCE - 1][: len(names)]
+        ranking_keys = map(keys.popular_posts, names)
         return Read(
-            [("ZUNION", len(ranking_keys), *ranking_keys)],
+            [("ZUNION", len(names), *ranking_keys, "WEIGHTS", *weights)],
             lambda replies: [PostId(int(each)) for each in replies[0][::-1][offset : offset + limit]],
             self._series,
         )

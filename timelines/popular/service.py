@@ -97,15 +97,16 @@ class PopularPostsService:
         await self.popular.replace(rankings)
 
     async def read(
-        self, viewer_id: AccountId | None, languages: tuple[str, ...], *, offset: int, limit: int
+        self, viewer_id: AccountId | None, languages: tuple[str, ...], preferred: str = "", *, offset: int, limit: int
     ) -> tuple[list[HydratedPost], int | None]:
         """Return popular posts as the viewer sees them, and the offset of the next page or None.
 
-        `languages` are those that the viewer reads. A page is shorter by the posts that are hidden from the viewer.
+        `languages` are those that the viewer reads. Without them, posts in the preferred language come first. A page
+        is shorter by the posts that are hidden from the viewer.
         """
         offset = min(offset, RANKING_CAP)
         chosen = languages if len(languages) <= MAX_LANGUAGES else ()
-        ids = await self.popular.read(chosen, offset, limit + 1)
+        ids = await self.popular.read(chosen, preferred, offset, limit + 1)
         site = self.site.settings
         shown_ids = [post_id for post_id in ids[:limit] if str(post_id) not in site.held_posts]
         entries = await self.pipeline.read_posts(shown_ids, ViewerContext(viewer_id, ViewContext.PUBLIC))

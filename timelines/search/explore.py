@@ -3,6 +3,7 @@
 from typing import Final
 
 from django.http.response import HttpResponseBase
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.sessions.authentication import require_account
@@ -23,7 +24,7 @@ from timelines.search.query import QUERY_LENGTH_CAP
 from timelines.search.service import SearchKind
 
 SIZES: Final[dict[SearchKind, tuple[int, int, int]]] = {
-    "all": (12, 5, 5),
+    "all": (12, 6, 3),
     "posts": (20, 0, 0),
     "people": (0, 30, 0),
     "hashtags": (0, 0, 10),
@@ -79,7 +80,7 @@ async def _popular_posts(request: SiteRequest, offset: int, limit: int) -> tuple
         return [], None
     languages = require_account(request).preferences.languages if request.account is not None else ()
     return await request.services[PopularPostsService].read(
-        get_viewer_id(request), languages, offset=offset, limit=limit
+        get_viewer_id(request), languages, (get_language() or "").partition("-")[0], offset=offset, limit=limit
     )
 
 
@@ -89,7 +90,7 @@ async def _people(request: SiteRequest, limit: int) -> list[TemplateContext]:
     if not limit:
         return []
     if me is None:
-        ids = await service.directory(None, limit * CANDIDATES_PER_PERSON)
+        ids = await service.directory(None, limit=limit * CANDIDATES_PER_PERSON)
         accounts = await accounts_with_follow_state(request, ids)
     else:
         suggested = await service.suggestions(me, limit * CANDIDATES_PER_PERSON, readable_scripts(request))

@@ -155,6 +155,8 @@ async def test_readers_of_some_languages_get_the_ranking_of_these(world: World, 
     await like_twice(world, acts, *posts)
     await acts.likes(people[3], posts[1])
     assert await shown(world) == ["français", "mm", "deutsch"]
+    preferred, _ = await world.services.popular.read(None, (), "de", offset=0, limit=2)
+    assert [entry.post.text for entry in preferred] == ["deutsch", "français"]
     assert sorted(await shown(world, people[3], "de")) == ["deutsch", "mm"]
     await people[0].deletes(posts[0])
     assert await shown(world, people[3], "de") == ["mm"]
