@@ -81,6 +81,7 @@ def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without
         ("/etc/letsencrypt/live/social.example.org/fullchain.pem", str(certificate_path)),
         ("/etc/letsencrypt/live/social.example.org/privkey.pem", str(key)),
         ("/var/lib/socialsite/static/", f"{files}/"),
+        ("/var/lib/socialsite/media/", f"{directory}/media/"),
         ("/var/log/nginx/", f"{directory}/"),
         ("/var/www/letsencrypt", str(directory / "letsencrypt")),
         ("social.example.org", "127.0.0.1" if without_tls else HOST),

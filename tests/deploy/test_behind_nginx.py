@@ -116,6 +116,30 @@ async def test_nginx_serves_only_files_with_hashed_names_as_immutable(http):
         assert ("immutable" in answer.headers["cache-control"]) is is_immutable
         assert "max-age=" in answer.headers["cache-control"]
         assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["access-control-allow-origin"] == "*"
+
+
+async def test_nginx_lets_pages_of_other_sites_draw_the_pictures_that_the_site_marks(tmp_path):
+    """nginx drops the headers of a response with X-Accel-Redirect but for a few."""
+    (tmp_path / "media").mkdir()
+    (tmp_path / "media" / "a.webp").write_bytes(b"picture")
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        marked = b"Access-Control-Allow-Origin: *\r\n" if b"GET /media/open " in head else b""
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Accel-Redirect: /_media/a.webp\r\n" + marked + b"\r\n")
+        writer.close()
+
+    plain, tls = free_ports(2)
+    async with await asyncio.start_server(answer, "127.0.0.1") as upstream:
+        port = upstream.sockets[0].getsockname()[1]
+        conf = nginx_files(tmp_path, upstream=port, plain=plain, tls=tls, without_tls=True)
+        with running_nginx(conf, tls):
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{tls}", trust_env=False) as client:
+                shown = {path: await client.get(f"/media/{path}") for path in ("open", "hidden")}
+    assert [each.content for each in shown.values()] == [b"picture"] * 2
+    origins = [each.headers.get("access-control-allow-origin") for each in shown.values()]
+    assert origins == ["*", None]
 
 
 async def test_nginx_refuses_a_far_too_large_body_and_the_site_a_slightly_too_large_body(http):
