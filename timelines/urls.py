@@ -120,6 +120,7 @@ urlpatterns = [
         )
     ),
     path("posts/", dispatch_by_method(POST=drafts.publish), name="publish"),
+    path("compose/", dispatch_by_method(GET=posts.show_form), name="compose"),
     path("drafts/", limited("draft", drafts.save, GET=drafts.index), name="drafts"),
     path("drafts/<id:draft_id>/", dispatch_by_method(GET=drafts.show), name="draft"),
     path("drafts/<id:draft_id>/delete/", limited("draft", drafts.delete), name="draft-delete"),

@@ -176,7 +176,7 @@ function option({ text, name, avatar }, id) {
   return item;
 }
 
-export function enhanceCompletion() {
+export function enhanceCompletion(root = document) {
   for (const [selector, field] of Object.entries(FIELDS))
-    for (const text of document.querySelectorAll(selector)) new Completion(text, field).start();
+    for (const text of root.querySelectorAll(selector)) new Completion(text, field).start();
 }

@@ -3,9 +3,11 @@
  * Without this script the browser submits the form.
  */
 
+import { enhanceCompletion } from "./complete.js";
 import { ServerDraft } from "./drafts.js";
 import { addPictures, editorOf, restorePictures } from "./lazy.js";
 import { page, postOf, send } from "./send.js";
+import { aboutPost, adoptForm, openSheet } from "./sheet.js";
 import { attempt, stored as drafts } from "./storage.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
@@ -85,7 +87,9 @@ class Composer {
     if (location.hash === `#${this.text.id}` || this.text.ariaInvalid === "true") this.focus();
   }
 
+  /** On a phone, a page of posts has its form in a sheet (composer.css hides it). */
   focus() {
+    if (!this.form.isConnected || !this.form.offsetParent) return openSheet(this.form, this.about);
     this.text.focus();
     this.form.scrollIntoView({ block: "nearest" });
   }
@@ -220,18 +224,23 @@ class Composer {
     this.#say("");
     this.onServer.published();
     this.#changed();
+    this.form.closest("dialog")?.close();
     if (post.url && document.body.dataset.page === "compose") return location.assign(post.url);
     if (!post.url) return toast(post.message ?? word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" }); // a draft
     toast(word("published"));
-    await showPost(post).catch(() => {}); // published: the next page shows it
+    await showPost(post, this.form.elements.namedItem("in_reply_to")).catch(() => {}); // published: the next page shows it
   }
 }
 
+/** Does this page have the newest posts of the writer? */
+const hasOwnPosts = () => ["home", "public"].includes(document.body.dataset.page) || location.pathname === `/@${document.body.dataset.handle}/`;
+
 /** Fetch a post's entry from its page, which includes the author's actions. */
-async function showPost({ id, url }) {
+async function showPost({ id, url }, isReply) {
+  const replies = document.querySelector("[data-replies]");
+  if (!(replies ? isReply : hasOwnPosts())) return;
   const article = postOf(await page(url), String(id));
   if (!article) return;
-  const replies = document.querySelector("[data-replies]");
   if (!replies) {
     document.dispatchEvent(new CustomEvent("post:published", { detail: { article } }));
     return;
@@ -245,12 +254,31 @@ async function showPost({ id, url }) {
   item.scrollIntoView({ block: "nearest" });
 }
 
+/** Open the form of another page in a sheet. Without a connection the browser goes to that page, or says why not. */
+async function openFormOf(link) {
+  const article = link.closest("article");
+  try {
+    const composer = new Composer(adoptForm(await page(link.href)));
+    if (article) composer.about = aboutPost(article);
+    composer.start();
+    composer.focus();
+    enhanceCompletion(composer.form);
+  } catch {
+    location.assign(link.href);
+  }
+}
+
+const OPENS_A_FORM = 'a[data-compose], .action[href$="#reply"], .menu-item[href$="/quote/"]';
+
 export function enhanceComposers() {
   const composers = [...document.querySelectorAll("form[data-composer]")].map((form) => new Composer(form));
   for (const composer of composers) composer.start();
   document.addEventListener("click", (event) => {
-    if (!event.target.closest("a[data-compose]") || !composers.length || event.ctrlKey || event.metaKey) return;
+    const link = event.target.closest?.(OPENS_A_FORM);
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || document.body.dataset.signedIn !== "yes") return;
     event.preventDefault();
-    composers[0].focus();
+    const isHere = link.matches("[data-compose]") || link.pathname === location.pathname;
+    if (composers.length && isHere) composers[0].focus();
+    else openFormOf(link);
   });
 }

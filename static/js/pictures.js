@@ -3,6 +3,7 @@
  * when a picture is first added. Without this script the compose page has file fields.
  */
 
+import { openLayer } from "./layers.js";
 import { part } from "./picture_parts.js";
 
 const PREVIEW_PX = 240;
@@ -78,6 +79,8 @@ class Picture {
     row.querySelector(".picture-focus").addEventListener("toggle", () => this.#showPoint());
     this.retry.addEventListener("click", () => this.upload());
     for (const button of row.querySelectorAll("button")) button.type = "button"; // without a script it sends the form
+    row.querySelector("[data-details]").addEventListener("click", () => this.#open());
+    row.querySelector("[data-done]").addEventListener("click", () => this.sheet.close());
     row.querySelector("[data-remove]").addEventListener("click", () => editor.remove(this));
     for (const button of row.querySelectorAll("[data-move]"))
       button.addEventListener("click", () => editor.move(this, Number(button.dataset.move), button));
@@ -175,7 +178,19 @@ class Picture {
     return this.#saving;
   }
 
+  /** Show all about the picture in a dialog of its own, inside the form. On a phone its row has only the preview. */
+  #open() {
+    const facts = this.row.querySelector(".picture-facts");
+    this.sheet = Object.assign(document.createElement("dialog"), { className: "sheet picture-sheet", ariaLabel: this.name || this.text.placeholder });
+    this.thumb.before(this.sheet);
+    this.sheet.append(this.thumb, facts);
+    openLayer(this.sheet);
+    this.text.focus();
+    this.sheet.addEventListener("close", () => this.sheet.replaceWith(this.thumb, facts));
+  }
+
   cancel() {
+    this.sheet?.close();
     this.#abort.abort();
     if (this.id && (this.file || !this.editor.isOfStoredPost)) this.editor.discard(this.id);
     this.row.remove();
@@ -185,6 +200,7 @@ class Picture {
     const left = Number(this.editor.words.maxDescription) - lengthOf(this.text.value);
     this.left.textContent = this.text.value ? left : "";
     this.left.classList.toggle("over", left < 0);
+    this.row.classList.toggle("described", this.isDescribed);
     this.text.ariaInvalid = String(left < 0);
   }
 
@@ -301,6 +317,7 @@ class Editor {
     const at = this.#pictures.indexOf(picture);
     const other = this.#pictures[at + step];
     if (!other) return;
+    picture.sheet?.close(); // a dialog that is moved within the page is no longer modal
     [this.#pictures[at], this.#pictures[at + step]] = [other, picture];
     this.rows.append(...this.#pictures.map(({ row }) => row)); // the hidden ids are sent in this order
     this.changed();

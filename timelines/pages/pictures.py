@@ -5,6 +5,7 @@ The JSON has Mastodon's names (https://docs.joinmastodon.org/entities/MediaAttac
 
 from functools import lru_cache
 
+import blurhash
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -15,6 +16,8 @@ from timelines.posts.post import MediaAttachment, Post
 
 BASE83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
 """The digits of a blurhash (https://blurha.sh)."""
+BLUR_COLUMNS, BLUR_ROWS = 4, 3
+"""Cells of a sensitive picture's cover, which the style sheet blurs further."""
 FOCUS_STEPS = 4
 """The focal point is shown in steps of a quarter, since the content security policy forbids inline styles."""
 
@@ -47,8 +50,11 @@ def preview_picture_url(post: Post, author: Author) -> str:
 
 def pictures_context(post: Post, author: Author) -> dict[str, object]:
     """Return the context of timelines/_pictures.html. A content warning folds the pictures together with the text."""
-    pictures = [_picture_context(attachment) for attachment in post.extra.media]
-    return {"pictures": pictures, "is_hidden": is_sensitive(post, author)}
+    media = post.extra.media
+    pictures = [_picture_context(attachment) for attachment in media]
+    is_hidden = is_sensitive(post, author)
+    blur = [cell for place, each in enumerate(media) for cell in blurred(each.blurhash, place)] if is_hidden else []
+    return {"pictures": pictures, "is_hidden": is_hidden, "blur": blur, "blur_width": BLUR_COLUMNS * len(media)}
 
 
 def _picture_context(attachment: MediaAttachment) -> dict[str, object]:
@@ -80,11 +86,27 @@ def attachment_json(attachment: MediaAttachment) -> dict[str, object]:
     }
 
 
+def blurred(hashed: str, place: int) -> list[tuple[int, int, str]]:
+    """Return column, row and color of the cells of a blurred picture, the `place`-th of a row of pictures.
+
+    A wrong blurhash has none. Each cell overlaps the next one in the template, so that no gap is seen.
+    """
+    try:
+        rows = blurhash.decode(hashed, BLUR_COLUMNS, BLUR_ROWS)
+    except (ValueError, KeyError):
+        return []
+    return [
+        (place * BLUR_COLUMNS + x, y, "#{:02x}{:02x}{:02x}".format(*color))
+        for y, colors in enumerate(rows)
+        for x, color in enumerate(colors)
+    ]
+
+
 @lru_cache(maxsize=4_096)
-def average_color(blurhash: str) -> str:
+def average_color(hashed: str) -> str:
     """Return the average color, which the digits 3 to 6 of a blurhash contain, as in "#a0b1c2"."""
     value = 0
-    for digit in blurhash[2:6]:
+    for digit in hashed[2:6]:
         value = value * len(BASE83) + max(0, BASE83.find(digit))
     return f"#{value & 0xFFFFFF:06x}"
 

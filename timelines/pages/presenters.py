@@ -337,7 +337,26 @@ def quote_html(quote: Quote, language: str) -> str:
 def entries_html(entries: Sequence[HydratedPost]) -> RenderedParts:
     """Return the `<li>` items of a timeline, joined from rendered templates."""
     language = get_language() or ""  # one call, since it takes as long as joining an entry
-    return RenderedParts([_list_item_bytes(entry, language) for entry in entries])
+    items = [_list_item_bytes(entry, language) for entry in entries]
+    for place, item in enumerate(items[:ENTRIES_ON_A_SCREEN]):
+        if LAZY_PICTURE in item:
+            items[place] = load_first_picture(item)
+            break
+    return RenderedParts(items)
+
+
+def load_first_picture(entry: bytes) -> bytes:
+    """Return the HTML of an entry whose first picture is loaded before the scripts of the page."""
+    return entry if any(fold in entry for fold in FOLDS) else entry.replace(LAZY_PICTURE, EAGER_PICTURE, 1)
+
+
+ENTRIES_ON_A_SCREEN = 3
+LAZY_PICTURE, EAGER_PICTURE = (
+    f' {attribute} decoding="async"></picture>'.encode() for attribute in ('loading="lazy"', 'fetchpriority="high"')
+)
+"""The end of a picture in timelines/_pictures.html."""
+FOLDS = (b'class="pictures-cover"', b'class="warned"')
+"""Closed parts of an entry, which load no pictures."""
 
 
 def pinned_html(entries: Sequence[HydratedPost]) -> RenderedParts:

@@ -26,8 +26,8 @@ from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
 from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 from timelines.pages.presenters import post_json, post_url, profile_url, version_json
-from timelines.publishing.composer import edit_composer_context, refused_composer_context
-from timelines.publishing.draft import EDIT_TEMPLATE, preserve_edit
+from timelines.publishing.composer import composer_context, edit_composer_context, refused_composer_context
+from timelines.publishing.draft import COMPOSE_TEMPLATE, EDIT_TEMPLATE, preserve_edit
 from timelines.publishing.edits import EditService
 from timelines.publishing.forms import EditForm, PostForm, edit_fields, picture_fields, redraft_fields, shown_poll
 from timelines.publishing.polls import PollForm
@@ -59,6 +59,12 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         return redirect_to_next(request, "/")
     entry = await services[ReadingService].post(post.id, viewer_id=me)
     return json_response(post_json(entry), HTTPStatus.CREATED)
+
+
+async def show_form(request: SiteRequest) -> HttpResponseBase:
+    """Show the form of a new post, for a browser without scripts and for the dialog of other pages."""
+    composer = composer_context(require_account(request).preferences)
+    return respond(request, COMPOSE_TEMPLATE, page=lambda: {"composer": composer}, data=dict)
 
 
 async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> None:

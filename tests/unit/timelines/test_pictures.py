@@ -9,8 +9,8 @@ from accounts.models import Account
 from socialsite.ids import AccountId, PostId, id_at
 from timelines.feeds.atom import render_account_feed
 from timelines.pages.page import HydratedPost
-from timelines.pages.pictures import BASE83, average_color
-from timelines.pages.presenters import entry_html, post_json
+from timelines.pages.pictures import BASE83, BLUR_COLUMNS, BLUR_ROWS, average_color, blurred
+from timelines.pages.presenters import entries_html, entry_html, post_json
 from timelines.posts.post import MediaAttachment, Post, PostCounts, PostDetails
 
 ORANGE = "#ff8000"
@@ -42,6 +42,7 @@ def test_the_average_color_is_read_from_the_blurhash() -> None:
 
 @pytest.mark.parametrize("damaged", ["", "0", "00ÿ\x00<>"])
 def test_a_damaged_blurhash_is_some_color(damaged: str) -> None:
+    assert blurred(damaged, 0) == []
     assert re.fullmatch("#[0-9a-f]{6}", average_color(damaged))
 
 
@@ -56,6 +57,16 @@ def test_an_entry_shows_its_pictures_in_a_grid_with_links_to_the_full_size(count
         assert f'alt="picture {n}" width="1600" height="900" loading="lazy" decoding="async"' in shown
     assert html.count(f'fill="{ORANGE}"') == count
     assert "<details" not in html.partition("post-actions")[0]
+
+
+def test_only_the_first_picture_of_a_screen_is_loaded_eagerly() -> None:
+    shown, hidden = entry(picture(1), picture(2)), entry(picture(3), sensitive=True)
+    html = str(entries_html([entry(), shown, shown]).__html__())
+    assert re.findall(r'[^ ]+ decoding="async"></picture>', html) == [
+        f'{each} decoding="async"></picture>' for each in ['fetchpriority="high"', *['loading="lazy"'] * 3]
+    ]
+    for late in ([hidden, hidden], [entry(), entry(), entry(), shown]):
+        assert "fetchpriority" not in str(entries_html(late).__html__())
 
 
 def test_an_entry_without_pictures_contains_nothing_of_them() -> None:
@@ -80,6 +91,7 @@ def test_sensitive_pictures_are_shown_only_when_the_reader_asks() -> None:
     html = entry_html(entry(picture(1), picture(2), sensitive=True), "en")
     cover = html.partition('<details class="pictures-cover">')[2].partition("</details>")[0]
     assert "Sensitive: show 2 pictures" in cover
+    assert cover.count('width="1.1"') == 2 * BLUR_COLUMNS * BLUR_ROWS
     assert html.count("<img") == cover.count("<img") == 2  # a closed <details> does not load them (loading="lazy")
 
 

@@ -1,0 +1,98 @@
+"""The composer as a sheet: on a phone with its keyboard open, and as a dialog of every page on a wide screen."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.chromium import BrowserPage
+from tests.support.page_health import find_page_problems
+from tests.support.pictures import picture
+from tests.support.visitor import HttpVisitor
+
+PHONE = {"width": 390, "height": 844}
+KEYBOARD_OPEN = {"width": 390, "height": 480}
+
+
+@pytest.fixture
+def me(reader: OpenReader, own: HttpVisitor) -> BrowserPage:
+    own.post("/posts/", text="the first of my posts")
+    page = reader(own, viewport=PHONE, has_touch=True, is_mobile=True)
+    page.go_to("/")
+    return page
+
+
+def add_pictures(me: BrowserPage, count: int) -> None:
+    files = [{"name": f"{n}.jpg", "mimeType": "image/jpeg", "buffer": picture()} for n in range(count)]
+    me.page.set_input_files("dialog.sheet [data-add-pictures]", files)  # type: ignore[arg-type]
+    expect(me.page.locator(".picture-row[data-state=ready]")).to_have_count(count)
+
+
+def test_a_phone_shows_the_first_post_at_the_top_and_opens_the_composer_as_a_sheet(me: BrowserPage) -> None:
+    box = me.entries.first.bounding_box()
+    assert box is not None
+    assert box["y"] <= 130
+    me.page.locator(".nav-compose a").tap()
+    expect(me.page.locator("dialog.sheet textarea[name=text]")).to_be_focused()
+    me.page.keyboard.type("written on a phone")
+    me.page.locator("dialog.sheet .composer-foot > [type=submit]").tap()
+    expect(me.page.locator("dialog.sheet")).to_have_count(0)
+    expect(me.entries.first).to_contain_text("written on a phone")
+
+
+def test_four_pictures_and_the_keyboard_leave_post_and_tools_within_the_window(me: BrowserPage) -> None:
+    me.page.locator(".nav-compose a").tap()
+    me.page.set_viewport_size(KEYBOARD_OPEN)
+    add_pictures(me, 4)
+    for part in (".composer-foot > [type=submit]", ".composer-add", ".composer-audience", "textarea[name=text]"):
+        expect(me.page.locator(f"dialog.sheet {part}")).to_be_in_viewport(ratio=1)
+    assert find_page_problems(me.page) == []
+    me.page.locator(".picture-alt").nth(1).tap()
+    me.page.locator("dialog.picture-sheet textarea").fill("A grey square")
+    me.page.go_back()
+    expect(me.page.locator(".picture-row").nth(1)).to_have_class("picture-row described")
+    me.page.locator("dialog.sheet .composer-foot > [type=submit]").tap()
+    expect(me.entries.first.locator("a.picture img").nth(1)).to_have_attribute("alt", "A grey square")
+
+
+def test_back_closes_the_sheet_and_keeps_the_text_as_a_draft(me: BrowserPage) -> None:
+    me.page.locator(".nav-compose a").tap()
+    me.page.keyboard.type("half a thought")
+    me.page.go_back()
+    expect(me.page.locator("dialog.sheet")).to_have_count(0)
+    assert me.page.url == f"{me.url}/"
+    me.page.reload()
+    me.page.locator(".nav-compose a").tap()
+    expect(me.page.locator("dialog.sheet textarea[name=text]")).to_have_value("half a thought")
+
+
+def test_a_reply_is_written_over_the_timeline_and_keeps_its_place(me: BrowserPage) -> None:
+    me.page.set_viewport_size({"width": 1280, "height": 800})
+    me.entries.first.locator(".action[href$='#reply']").click()
+    expect(me.page.locator("dialog.sheet blockquote")).to_contain_text("the first of my posts")
+    me.page.keyboard.type("an answer to it")
+    me.page.keyboard.press("Control+Enter")
+    expect(me.page.locator("dialog.sheet")).to_have_count(0)
+    assert me.page.url == f"{me.url}/"
+    me.go_to(me.entries.last.locator(".post-time").get_attribute("href") or "")
+    expect(me.page.locator("[data-replies] article")).to_contain_text("an answer to it")
+
+
+def test_a_post_from_another_profile_is_not_shown_among_its_posts(me: BrowserPage, visitor: SignUpVisitor) -> None:
+    other = visitor()
+    other.post("/posts/", text="of the other")
+    me.page.set_viewport_size({"width": 1280, "height": 800})
+    me.go_to(f"/@{other.handle}/")
+    me.page.keyboard.press("n")
+    me.page.locator("dialog.sheet textarea[name=text]").fill("from elsewhere")
+    me.page.keyboard.press("Control+Enter")
+    expect(me.page.locator(".notes")).to_contain_text("published")
+    expect(me.entries).to_have_count(1)
+
+
+def test_without_a_script_the_composer_is_a_page(reader: OpenReader, own: HttpVisitor) -> None:
+    page = reader(own, java_script_enabled=False, viewport=PHONE)
+    page.go_to("/notifications/")
+    page.page.locator(".nav-compose a").click()
+    page.page.locator("textarea[name=text]").fill("sent by a form")
+    page.page.locator(".composer-foot [type=submit]").first.click()
+    expect(page.entries.first).to_contain_text("sent by a form")
