@@ -79,7 +79,8 @@ def test_the_cursor_stays_in_the_box(
 
 def _assert_the_cursor_stays(me: BrowserPage, own: HttpVisitor, way: Way) -> None:
     way(me, own)
-    box = me.page.locator(BOX)
+    me.page.locator(f"{BOX}:focus").wait_for()
+    box = me.page.locator(BOX).last  # a dialog is the last part of a page
     expect(box).to_be_focused()
     me.page.wait_for_timeout(1000)  # Chromium handles the fragment some time after the scripts
     expect(box).to_be_focused()
@@ -94,7 +95,7 @@ def _assert_the_cursor_stays(me: BrowserPage, own: HttpVisitor, way: Way) -> Non
 def test_without_a_script_the_cursor_is_in_the_box_too(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, java_script_enabled=False)
     new_post_from_another_page(me, own)
-    me.page.wait_for_url("**/#compose")
+    me.page.wait_for_url("**/compose/")
     me.page.wait_for_load_state()
     me.wait_for(lambda: me.page.locator(f"{BOX}:focus").count() == 1)
     me.page.keyboard.type(TYPED)
