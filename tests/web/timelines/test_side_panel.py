@@ -21,18 +21,18 @@ def tabs(html: str) -> list[str]:
 
 
 async def test_home_has_a_tab_for_each_list_from_its_creation_to_its_deletion(alice: HttpBrowser) -> None:
-    assert tabs((await alice.get("/")).text) == ["/", "/tags/", "/public/", "/lists/"]
+    assert tabs((await alice.get("/")).text) == ["/", "/public/", "/tags/", "/lists/"]
     friends = (await alice.post_json("/lists/", title="Friends & family")).json()
     url = f"/lists/{friends['id']}/"
     html = (await alice.get("/")).text
-    assert tabs(html) == ["/", url, "/tags/", "/public/", "/lists/"]
+    assert tabs(html) == ["/", "/public/", url, "/tags/", "/lists/"]
     assert "Friends &amp; family" in html
     assert f'href="{url}" aria-current="page"' in (await alice.get(url)).text
     assert tabs((await alice.get("/public/")).text) == tabs((await alice.get("/tags/")).text) == tabs(html)
     await alice.post_json(f"{url}edit/", title="Family")
     assert "Friends" not in (await alice.get("/")).text
     await alice.post_json(f"{url}delete/")
-    assert tabs((await alice.get("/")).text) == ["/", "/tags/", "/public/", "/lists/"]
+    assert tabs((await alice.get("/")).text) == ["/", "/public/", "/tags/", "/lists/"]
 
 
 async def test_home_has_a_tab_for_the_hashtags_followed_last(alice: HttpBrowser, site: Services) -> None:
@@ -41,11 +41,11 @@ async def test_home_has_a_tab_for_the_hashtags_followed_last(alice: HttpBrowser,
         followed_ms = site.clock.now_ms()
         await eventually(lambda after_ms=followed_ms: site.clock.now_ms() > after_ms)
     urls = ["/tags/h%C3%B6he/", "/tags/four/", "/tags/three/", "/tags/two/"]
-    assert tabs((await alice.get("/")).text) == ["/", *urls, "/tags/", "/public/", "/lists/"]
+    assert tabs((await alice.get("/")).text) == ["/", "/public/", *urls, "/tags/", "/lists/"]
     assert f'href="{urls[0]}" aria-current="page"' in (await alice.get(urls[0])).text
     assert tabs((await alice.get("/tags/one/")).text) == []
     await alice.post_json("/tags/four/unfollow/")
-    assert tabs((await alice.get("/")).text)[1:5] == [urls[0], urls[2], urls[3], "/tags/one/"]
+    assert tabs((await alice.get("/")).text)[2:6] == [urls[0], urls[2], urls[3], "/tags/one/"]
 
 
 async def test_other_people_do_not_see_the_lists(alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser) -> None:
