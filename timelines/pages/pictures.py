@@ -92,7 +92,7 @@ def blurred(hashed: str, place: int) -> list[tuple[int, int, str]]:
     A wrong blurhash has none. Each cell overlaps the next one in the template, so that no gap is seen.
     """
     try:
-        rows = blurhash.decode(hashed, BLUR_COLUMNS, BLUR_ROWS)
+        rows = blurhash.decode(hashed, BLUR_COLUMNS, BLUR_ROWS)  # type: ignore[no-untyped-call]
     except (ValueError, KeyError):
         return []
     return [
