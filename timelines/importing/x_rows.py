@@ -18,6 +18,7 @@ TWEET_FIELDS = (
 )  # fmt: skip
 TWEET_ID = re.compile(r"[0-9]{1,20}")
 TWEET_DATES = ("%a %b %d %H:%M:%S %z %Y", "%Y-%m-%d %H:%M:%S %z", "%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z")
+EPOCH_OF_IDS = datetime(2010, 11, 4, 1, 42, 54, 657_000, UTC)
 URL_MAX_LENGTH = 2_048
 SHORT_URL = re.compile(r"https?://[a-z0-9.-]+/[A-Za-z0-9]+")
 ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|#39);")
@@ -84,13 +85,19 @@ def parse_tweet(tweet: Json, notes: Notes) -> Json:
     answered = text_of(tweet, "in_reply_to_status_id_str") or str(tweet.get("in_reply_to_status_id") or "")
     return {
         "id": id,
-        "created_at": at.isoformat(),
+        "created_at": _exact_date(int(id), at).isoformat(),
         "text": _expand(check_length(text), urls),
         "in_reply_to": answered or None,
         "sensitive": is_true(tweet.get("possibly_sensitive")),
         "language": text_of(tweet, "lang"),
         "media": [{"file": _file_of(id, each), "description": text_of(each, "ext_alt_text")} for each in media],
     }
+
+
+def _exact_date(id: int, at: datetime) -> datetime:
+    """Return the date with the milliseconds of the id, which keep the order of a thread that was sent at once."""
+    exact = EPOCH_OF_IDS + timedelta(milliseconds=id >> 22)
+    return exact if timedelta() <= exact - at < timedelta(seconds=1) else at
 
 
 def _file_of(id: str, media: Json) -> str:

@@ -3,7 +3,6 @@
 A whole tree of a hostile page would take seconds. The tags alone take time in proportion to their number.
 """
 
-import codecs
 import html
 import re
 from collections.abc import Callable, Iterator
@@ -56,11 +55,9 @@ def decode_page(body: bytes, content_type: str) -> str:
     labels = chain([of_header[1]] if of_header else [], _labels_of_page(body))
     encoding = next(filter(None, map(_find_encoding, labels)), None)
     if encoding is None or encoding.name == "replacement":
-        try:
-            codecs.getincrementaldecoder("utf-8")().decode(body)  # the last character may be cut
-            encoding = webencodings.UTF8
-        except UnicodeDecodeError:
-            encoding = _find_encoding("windows-1252")
+        text = body.decode(errors="replace")
+        is_damaged = 2 * text.count("\ufffd") > len(text) - len(text.encode("ascii", "ignore"))
+        encoding = _find_encoding("windows-1252" if is_damaged else "utf-8")
     text, used = _decode(body, encoding, "replace")
     return body.decode(_CODECS[used.name], "replace") if used.name in _CODECS else text
 

@@ -450,3 +450,15 @@ async def test_posts_of_programs_like_mastodon_keep_their_texts(
     assert (done.counts["posts"], done.refused) == (1, {})
     (post,) = await read_profile_posts(services, "alice")
     assert (post.text, bool(post.extra.poll)) == (text, "oneOf" in more or "anyOf" in more)
+
+
+async def test_a_thread_of_x_that_was_sent_within_a_second_keeps_its_order(services: Services, world: World) -> None:
+    """The ids of X have the milliseconds (neodb-social/neodb#1865)."""
+    alice = await world.person("alice")
+    moment = "Fri Jun 30 12:00:00 +0000 2023"
+    ids = [(1_688_126_400_000 + at - 1_288_834_974_657) << 22 for at in (10, 100, 350, 620, 990, 5_000)]
+    tweets = [tweet(id, f"{number}", created_at=moment) for number, id in enumerate(ids)]
+    await import_file(services, alice.id, x_archive(tweets[::-1]))
+    posts = await read_profile_posts(services, "alice")
+    assert sorted(post.text for post in posts) == list("012345")
+    assert [post.text for post in posts if post.text != "5"] == list("01234")

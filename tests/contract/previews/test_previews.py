@@ -1,6 +1,6 @@
 """Previews of links: what is fetched and stored, and where the preview is shown.
 
-Pages have the forms of mastodon/mastodon#9466 and #30362, whatwg/encoding#345 and llun/activities.next#1521.
+Pages have the forms of mastodon/mastodon#9466, #29996 and #30362, whatwg/encoding#345 and llun/activities.next#1521.
 """
 
 import asyncio
@@ -386,6 +386,7 @@ SERVED_AS = [
     ("", "<script charset=koi8-r>'<meta charset=koi8-r>'</script><title>это</title>".encode(), "это"),
     ("", b"<meta content='text/html; charset=windows-1251' http-equiv=Content-Type><title>\xfd\xf2\xee</title>", "это"),
     ("", b'<?xml version="1.0" encoding="windows-1251"?><html><title>\xfd\xf2\xee</title>', "это"),
+    ("", "<title>Lüne</title><meta name=description content='sä Ü".encode() + b"h\xc3...'>", "Lüne"),
     ("", b"<title>caf\xe9</title>", "café"), ("utf-7", b"<title>+AGE- \xe9</title>", "+AGE- é"),
     ("koi8-r", b"\xef\xbb\xbf<title>\xd1\x8d</title>", "э"), ("", "\ufeff<title>é</title>".encode("utf-16-le"), "é"),
     ("replacement", b"<title>a</title>", "a"), ("iso-2022-kr", b"<title>a</title>", "a"),

@@ -138,4 +138,4 @@ async def test_a_refused_upload_shows_its_reason_beside_the_field(
     assert 'type="file"' in page
     await site.repositories.transfers.save(AccountId(1), transfer)
     await perform_transfers(site)
-    assert "This file cannot be read." in (await alice.get(IMPORT)).text
+    assert "This is not an archive that this site can read." in (await alice.get(IMPORT)).text
