@@ -11,6 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from socialsite.site.rules import rule_from_text, rule_text
 from socialsite.site.settings import LIST_SIZES, NEWCOMER_DAYS_MAX, TEXT_LENGTHS, TEXTS, SiteSettings, variable_of
 from socialsite.web.initial_values import add_hidden_copy
 
@@ -110,6 +111,8 @@ class SiteForm(forms.Form):
         values = {name: getattr(settings, name) for name in names}
         if "default_language" in values:
             values["default_language"] = values["default_language"] or django_settings.LANGUAGE_CODE
+        if "rules" in values:
+            values["rules"] = tuple(map(rule_text, values["rules"]))
         initial = {name: "\n".join(value) if name in LIST_SIZES else value for name, value in values.items()}
         if data is not None and "group" in data:  # absent fields stay. A checkbox is absent if it is not checked
             absent = {name: each for name, each in initial.items() if name not in data and not isinstance(each, bool)}
@@ -136,9 +139,9 @@ class SiteForm(forms.Form):
             if self.data.get(f"shown-{name}") == _digest(values[name]):
                 del values[name]  # the page was loaded before somebody else changed the text
         for name in values.keys() & LIST_SIZES.keys():
-            values[name] = lines = values[name].splitlines()
+            values[name] = lines = _split_lines(name, values[name])
             if (shown := self.data.get(self.add_initial_prefix(name))) is not None:
-                values[name] = partial(_merge_lines, shown.splitlines(), lines)
+                values[name] = partial(_merge_lines, _split_lines(name, shown), lines)
         return values
 
     def digests(self) -> list[tuple[str, str]]:
@@ -154,6 +157,11 @@ def describe_variable(name: str) -> str:
 def _digest(text: str) -> str:
     """Return a digest of a text, in which line ends and outer spaces do not count."""
     return hashlib.sha256("\n".join(text.strip().splitlines()).encode()).hexdigest()[:32]
+
+
+def _split_lines(name: str, text: str) -> list[str]:
+    lines = text.splitlines()
+    return [rule_from_text(line.strip()) for line in lines] if name == "rules" else lines
 
 
 def _merge_lines(shown: Sequence[str], sent: Sequence[str], stored: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ import structlog
 from socialsite.errors import Unavailable
 from socialsite.site.announcements import Announcements, add
 from socialsite.site.repository import SiteRepository, announcements_key, settings_key
+from socialsite.site.rules import DEFAULT_RULES
 from socialsite.site.settings import TEXTS, UNKNOWN_SETTINGS, SetByEnvironment, SiteSettings, apply_changes
 from socialsite.store import Key
 from socialsite.store.errors import StoreError
@@ -123,7 +124,8 @@ def _edit(settings: SiteSettings, fields: Mapping[str, Any]) -> SiteSettings:
 
 
 def _decode_settings(stored: bytes) -> SiteSettings:
-    return msgspec.json.decode(stored, type=SiteSettings) if stored else SiteSettings()
+    """Return the stored settings. A site whose settings were never changed has the default rules."""
+    return msgspec.json.decode(stored, type=SiteSettings) if stored else SiteSettings(rules=DEFAULT_RULES)
 
 
 def _decode_announcements(stored: bytes) -> Announcements:

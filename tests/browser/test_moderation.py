@@ -60,8 +60,9 @@ def reads(person: HttpVisitor, profile: str) -> bool:
 
 def report(reporter: BrowserPage, post_id: str) -> None:
     reporter.go_to(f"/reports/new/?post={post_id}")
+    reporter.page.get_by_role("radio", name="Spam").check()
     with reporter.page.expect_navigation():
-        reporter.page.get_by_role("button", name="Spam").click()
+        reporter.page.get_by_role("button", name="Send the report").click()
 
 
 def open_decisions(own: BrowserPage) -> None:

@@ -8,6 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from socialsite.site.rules import rule_text
 from socialsite.site.settings import SiteSettings
 from timelines.text.paragraphs import paragraphs_html
 
@@ -45,4 +46,6 @@ def rules_html(site: SiteSettings) -> SafeString:
     """Return the rules as a numbered list, or a sentence if there are none."""
     if not site.rules:
         return format_html("<p>{}</p>", _("This site has no rules of its own."))
-    return format_html("<ol>{}</ol>", format_html_join("", '<li dir="auto">{}</li>', ((rule,) for rule in site.rules)))
+    return format_html(
+        "<ol>{}</ol>", format_html_join("", '<li dir="auto">{}</li>', ((rule_text(rule),) for rule in site.rules))
+    )

@@ -7,7 +7,10 @@ import msgspec
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.posts.post import Post
 
-ReportCategory = Literal["spam", "legal", "violation", "other"]
+ReportCategory = Literal[
+    "spam", "legal", "violation", "other", "harassment", "hate", "nudity", "self_harm", "impersonation"
+]
+"""The first four are Mastodon's. New ones are added at the end."""
 CATEGORIES: Final[tuple[ReportCategory, ...]] = get_args(ReportCategory)
 ReportOutcome = Literal["", "acted", "no_breach", "account_deleted"]
 """What came of a report: "" while it is open. "acted" says that staff acted, and never how."""

@@ -126,7 +126,7 @@ class ReportService:
         comment, rules = normalize("NFC", comment.strip()[: 2 * COMMENT_MAX_LENGTH]), self.site.settings.rules
         valid_category = next((each for each in CATEGORIES if each == category), None)
         if valid_category is None:
-            raise Invalid({"category": _("This must be one of: spam, legal, violation, other.")})
+            raise Invalid({"category": _("This must be one of: %(choices)s.") % {"choices": ", ".join(CATEGORIES)}})
         if len(comment) > COMMENT_MAX_LENGTH:
             raise Invalid({"comment": _("This text is too long.")})
         self.limits.require_may_write(caller)

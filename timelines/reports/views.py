@@ -1,6 +1,7 @@
 """The form that reports an account or a post, and the page of the viewer's own reports."""
 
 from collections.abc import Mapping
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -11,9 +12,10 @@ from accounts.domain import DELETED, Author
 from accounts.models import Account
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import AccountId, PostId, parse_id
+from socialsite.site.rules import rule_text
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import FormFields, SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.requests import FormFields, SiteRequest, get_form_data, is_own_url, require_viewer_id, wants_json
 from socialsite.web.responses import done, page_response, respond, select_fields, set_page_path
 from timelines.errors import AlreadyReported, PostNotFound
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -36,6 +38,20 @@ OUTCOME_LABELS = {
     "account_deleted": gettext_lazy("The account no longer exists."),
 }
 CATEGORY_LABELS = {
+    "harassment": (
+        gettext_lazy("Harassment"),
+        gettext_lazy("Threats, insults, or following a person around"),
+    ),
+    "hate": (gettext_lazy("Hate"), gettext_lazy("Attacks on people for what they are or believe")),
+    "nudity": (
+        gettext_lazy("Nudity or sex"),
+        gettext_lazy("Without a warning, or against the will of a person"),
+    ),
+    "self_harm": (
+        gettext_lazy("Self-harm"),
+        gettext_lazy("Somebody may hurt themselves, or tells others to"),
+    ),
+    "impersonation": (gettext_lazy("Impersonation"), gettext_lazy("It pretends to be somebody else")),
     "spam": (gettext_lazy("Spam"), gettext_lazy("Advertising, fraud, or the same thing again and again")),
     "legal": (gettext_lazy("Illegal"), gettext_lazy("It breaks the law, for example by a threat or by stolen content")),
     "violation": (gettext_lazy("Against a rule"), gettext_lazy("It breaks a rule of this site")),
@@ -82,7 +98,17 @@ async def send(request: SiteRequest) -> HttpResponseBase:
         set_page_path(request, "/reports/new/")
         return await _form_page(request, fields, error)
     await _mute_or_block(request, target_id)
-    return done(request, report_json(report, {target_id: account.author}), default="/reports/sent/", status=201)
+    query = urlencode({"account": target_id, "back": _find_way_back(request, fields.get("back"), account)})
+    sent_url = f"/reports/sent/?{query}"
+    return done(request, report_json(report, {target_id: account.author}), default=sent_url, status=201)
+
+
+def _find_way_back(request: SiteRequest, url: str | None, account: Account) -> str:
+    """Return the path of the page from which the form was opened, or else of the account."""
+    url = request.headers.get("Referer", "") if url is None else url
+    parts = urlsplit(url if is_own_url(request, url) else "")
+    is_page = parts.path.startswith("/") and not parts.path.startswith("/reports/")
+    return urlunsplit(("", "", parts.path, parts.query, "")) if is_page else f"/@{account.handle}/"
 
 
 async def _mute_or_block(request: SiteRequest, target_id: AccountId) -> None:
@@ -95,8 +121,14 @@ async def _mute_or_block(request: SiteRequest, target_id: AccountId) -> None:
 
 
 async def sent(request: SiteRequest) -> HttpResponseBase:
-    require_viewer_id(request)
-    return page_response(request, "timelines/report_sent.html", {"page_title": _("Thank you")})
+    me, services, relation = require_viewer_id(request), request.services, None
+    account = await services[AccountService].get_active(AccountId(parse_id(request.GET.get("account", "")) or me))
+    if account.id != me:
+        now_ms = services.clock.now_ms()
+        relation = await services[BlocksAndMutesService].relationship(me, AccountId(account.id), now_ms)
+    back = _find_way_back(request, request.GET.get("back", ""), account)
+    page = {"page_title": _("Thank you"), "account": account, "relation": relation, "back": back}
+    return page_response(request, "timelines/report_sent.html", page)
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
@@ -141,13 +173,13 @@ async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple
 async def _form_page(request: SiteRequest, fields: FormFields, error: Invalid | None = None) -> HttpResponseBase:
     account, post = await _find_subject(request, fields)
     offered = await _find_offered_posts(request, account, post)
-    rules = request.services[SiteService].settings.rules
+    rules = [*map(rule_text, request.services[SiteService].settings.rules)]
     return respond(
         request,
         "timelines/report.html",
         page=lambda: {
             "account": account,
-            "is_own": account.id == require_viewer_id(request),
+            "back": _find_way_back(request, fields.get("back"), account),
             "post": post and _post_context(post),
             "posts": [_post_context(each) for each in offered],
             "rules": rules,
@@ -162,7 +194,7 @@ async def _form_page(request: SiteRequest, fields: FormFields, error: Invalid | 
         data=lambda: {
             "account": author_json(account),
             "posts": [str(each.id) for each in ([post] if post else []) + offered],
-            "rules": list(rules),
+            "rules": rules,
             "categories": [name for name in CATEGORY_LABELS if rules or name != "violation"],
         },
         status=get_error_status(error),
@@ -199,7 +231,8 @@ def report_json(report: Report, authors: Mapping[AccountId, Author]) -> Json:
     target = authors.get(report.target_id)
     return select_fields(
         report,
-        "id category rules comment created_at closed_at",
+        "id category comment created_at closed_at",
+        rules=[*map(rule_text, report.rules)],
         account=None if target is None else author_json(target),
         posts=[str(id) for id in report.post_ids],
         outcome=report.outcome or None,

@@ -23,10 +23,17 @@ from accounts.domain import picture_url
 from accounts.roles import RIGHTS_BY_ROLE, Right
 from socialsite import __version__
 from socialsite.characters import readable_url
+from socialsite.site.rules import rule_text
 
 register = template.Library()
 
 register.filter(readable_url)
+
+
+@register.filter(name="rule")
+def show_rule(rule: str) -> str:
+    """Return a rule of the site in the active language."""
+    return rule_text(rule)
 
 
 @register.filter

@@ -9,6 +9,7 @@ from socialsite.container import Services
 from socialsite.errors import Conflict, Invalid
 from socialsite.service_config import ServiceConfig
 from socialsite.site.repository import settings_key
+from socialsite.site.rules import DEFAULT_RULES
 from socialsite.site.service import SiteService
 from socialsite.site.settings import SiteSettings
 from socialsite.startup import open_services
@@ -19,7 +20,7 @@ from tests.support.waiting import eventually
 
 async def test_a_change_is_stored_and_reaches_other_processes(services: Services, redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig()) as other:
-        assert other.site.settings == SiteSettings()
+        assert other.site.settings == SiteSettings(rules=DEFAULT_RULES)
         assert (await services.site.change(name="Ours", rules=["Be kind."])).title == "Ours"
         await eventually(lambda: other.site.settings == SiteSettings(name="Ours", rules=("Be kind.",)))
     async with open_services(redis_urls, ServiceConfig()) as later:
@@ -31,7 +32,7 @@ async def test_racing_changes_of_different_fields_are_all_stored(services: Servi
     sites = [SiteService(site_repository=services.repositories.site, site_environment={}) for _ in fields]
     await asyncio.gather(*(site.change(**each) for site, each in zip(sites, fields, strict=True)))
     await services.site.refresh()
-    expected = SiteSettings(name="Ours", about="words", members_invite=True, newcomer_days=3)
+    expected = SiteSettings(name="Ours", about="words", members_invite=True, newcomer_days=3, rules=DEFAULT_RULES)
     assert structs.replace(services.site.settings, about_ms=0) == expected
 
 
@@ -40,7 +41,7 @@ async def test_the_environment_wins_and_cannot_be_changed(services: Services, re
     config = ServiceConfig(site_environment={"name": "Of the operator", "joining": "closed"})
     async with open_services(redis_urls, config) as configured:
         site = configured.site
-        expected = SiteSettings(name="Of the operator", joining="closed", about="words")
+        expected = SiteSettings(name="Of the operator", joining="closed", about="words", rules=DEFAULT_RULES)
         assert structs.replace(site.settings, about_ms=0) == expected
         assert site.from_environment == {"name", "joining"}
         with pytest.raises(Conflict):
@@ -54,7 +55,17 @@ async def test_a_refused_change_stores_nothing(services: Services) -> None:
     with pytest.raises(Invalid):
         await services.site.change(name="Ours", accent="red")
     await services.site.refresh()
-    assert services.site.settings == SiteSettings()
+    assert services.site.settings == SiteSettings(rules=DEFAULT_RULES)
+
+
+async def test_a_site_that_was_set_up_before_or_has_deleted_its_rules_has_none(services: Services) -> None:
+    assert len(services.site.settings.rules) == 5
+    await services.store.write(settings_key(), ("SET", settings_key(), b'{"name":"Ours"}'))
+    await services.site.refresh()
+    assert services.site.settings.rules == ()
+    await services.site.change(rules=["One."])
+    await services.site.change(rules=[])
+    assert services.site.settings.rules == ()
 
 
 async def test_a_damaged_value_leaves_the_last_copy(services: Services) -> None:

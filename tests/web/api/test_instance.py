@@ -88,9 +88,19 @@ async def test_nodeinfo_names_the_api(open_api: OpenApi) -> None:
 
 async def test_what_the_site_does_not_have_is_empty(open_api: OpenApi) -> None:
     client = await open_api("alice")
-    for path in ("custom_emojis", "announcements", "instance/rules", "instance/peers"):
+    for path in ("custom_emojis", "announcements", "instance/peers"):
         answer = await client.get(f"/api/v1/{path}")
         assert (answer.status_code, answer.json()) == (200, [])
+
+
+async def test_a_new_site_has_five_rules_in_eight_languages_and_staff_may_delete_them(site, open_api: OpenApi) -> None:
+    client = await open_api("alice")
+    rules = (await client.get("/api/v1/instance/rules")).json()
+    assert [rule["id"] for rule in rules] == ["1", "2", "3", "4", "5"]
+    assert all(len(rule["translations"]) == 8 for rule in rules)
+    assert (await client.get("/api/v2/instance")).json()["rules"] == rules
+    await site.site.change(rules=[])
+    assert (await client.get("/api/v1/instance/rules")).json() == []
 
 
 async def test_an_address_may_end_with_a_slash(open_api: OpenApi) -> None:

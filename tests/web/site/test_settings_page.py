@@ -7,6 +7,7 @@ from socialsite.admin.audit_log import AuditLog
 from socialsite.admin.site_forms import GROUPS
 from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
+from socialsite.site.rules import DEFAULT_RULES
 from socialsite.site.settings import FIELDS, SiteSettings
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
@@ -85,14 +86,14 @@ async def test_a_wrong_value_is_shown_beside_its_field_and_nothing_is_stored(sit
         assert word in re.findall(rf'id="id_{name}_error">(.*?)</ul>', answer.text)[0]
         assert answer.text.count('class="errors"') == 1
     assert (await sam.post("/ops/site/", group="none")).status_code == 422
-    assert (site.site.settings, await trail(site)) == (SiteSettings(), [])
+    assert (site.site.settings, await trail(site)) == (SiteSettings(rules=DEFAULT_RULES), [])
 
 
 async def test_a_page_that_was_loaded_earlier_does_not_undo_a_later_change(site: Services, sam: HttpBrowser) -> None:
     old = form_of((await sam.get("/ops/site/")).text, "about")
     await site.site.change(description="New words.")
     assert (await sam.post("/ops/site/", **{**old, "name": "Ours", "description": ""})).status_code == 303
-    assert site.site.settings == SiteSettings(name="Ours", description="New words.")
+    assert site.site.settings == SiteSettings(name="Ours", description="New words.", rules=DEFAULT_RULES)
     page = (await sam.get("/ops/site/")).text
     await site.site.change(joining="closed", blocked_hosts=["evil.example"])
     for group, fields in (
@@ -198,7 +199,7 @@ async def test_moderators_have_no_right_to_the_settings(site: Services, open_sta
     moderator = await open_staff(site, "moderator")
     assert (await moderator.get("/ops/site/")).status_code == 403
     assert (await moderator.post("/ops/site/", group="about", name="Mine")).status_code == 403
-    assert (site.site.settings, await trail(site)) == (SiteSettings(), [])
+    assert (site.site.settings, await trail(site)) == (SiteSettings(rules=DEFAULT_RULES), [])
 
 
 async def test_pages_feeds_and_apps_show_the_stored_name_and_rules(site: Services, alice: HttpBrowser) -> None:

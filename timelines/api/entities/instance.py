@@ -8,6 +8,7 @@ from django.conf import settings
 from socialsite import __version__
 from socialsite.service_config import ServiceConfig
 from socialsite.site.announcements import Announcement
+from socialsite.site.rules import rule_text, rule_translations
 from socialsite.site.settings import SiteSettings
 from socialsite.web.responses import format_iso_time
 from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
@@ -99,9 +100,16 @@ def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
 
 
 def rule_entities(settings: SiteSettings) -> list[Json]:
-    """Return the rules; the id of a rule is its number, as reports name it."""
-    rules = enumerate(settings.rules, 1)
-    return [{"id": str(number), "text": text, "hint": "", "translations": {}} for number, text in rules]
+    """Return the rules; the id of a rule is its number, as reports name it. The default rules have translations."""
+    return [
+        {
+            "id": str(number),
+            "text": rule_text(rule),
+            "hint": "",
+            "translations": {code: {"text": text, "hint": ""} for code, text in rule_translations(rule).items()},
+        }
+        for number, rule in enumerate(settings.rules, 1)
+    ]
 
 
 def announcement_entity(announcement: Announcement, is_dismissed: bool) -> Json:
