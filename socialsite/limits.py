@@ -177,20 +177,22 @@ class ActionLimits:
     async def enforce_bytes(self, writer: ByteWriter, owner: Caller | AccountId | None, size_bytes: int) -> None:
         """Count bytes that stay in the store, for their owner and the site, today (UTC). Raises RateLimited.
 
-        The address of the request counts, too. Commands are no owner (None), and have no limits. Refused bytes are
-        not counted. Accepted ones stay counted if the action fails later.
+        The address of the request counts, too; all imports from it have the limit of one account. Commands are no
+        owner (None), and have no limits. Refused bytes are not counted. Accepted ones stay counted if the action fails
+        later.
         """
         if owner is None or not size_bytes:
             return
         name, limits, now_ms = BYTE_BUDGETS[writer], self._bytes_per_day, self._clock.server_ms()
         per_day = limits.imports if name == "importbytes" else limits.account
-        if not isinstance(owner, Caller) and (address := request_address.get()):
-            owner = Caller(owner, address)
-        if isinstance(owner, Caller):
-            counters = _daily_limits(owner, per_day) or {address_identifier(owner.address): per_day}
-        else:
-            counters = {Identifier.account(owner): per_day}
-        counters = {each: limit for each, limit in {**counters, SITE: limits.site}.items() if limit}
+        caller = owner if isinstance(owner, Caller) else Caller(owner, request_address.get())
+        counters = {SITE: limits.site}
+        if caller.account_id is not None:
+            counters[Identifier.account(caller.account_id)] = per_day
+        if caller.address:
+            is_shared = caller.account_id is not None and name == "bytes"
+            counters[address_identifier(caller.address)] = per_day * (ACCOUNTS_PER_ADDRESS if is_shared else 1)
+        counters = {each: limit for each, limit in counters.items() if limit}
         granted = await self._limiter.hit_daily(name, counters, size_bytes, now_ms) if counters else size_bytes
         if granted < size_bytes:
             with suppress(StoreError):

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostIdGenerator, TimeSource
-from socialsite.limits import ActionLimits, Caller
+from socialsite.limits import ActionLimits, Caller, address_identifier, request_address
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from timelines.errors import TransferNotFound, TransferUnderWay
 from timelines.exporting.archive import ArchiveSources, ArchiveWriter
@@ -105,7 +105,8 @@ class ExportService:
 
     async def add_job(self, account_id: AccountId, transfer: Transfer) -> None:
         jobs = self.export_jobs if transfer.kind == "export" else self.jobs
-        await jobs.add(encode_job(TransferJob(account_id, transfer.id)), sender=account_id)
+        network = address_identifier(address).tag if (address := request_address.get()) else ""
+        await jobs.add(encode_job(TransferJob(account_id, transfer.id, network)), sender=account_id)
 
     async def delete(self, account_id: AccountId, transfer: Transfer) -> None:
         """Delete the file of a transfer, then the transfer."""

@@ -86,6 +86,8 @@ class TransferJob(msgspec.Struct, frozen=True, tag="transfer"):
 
     account_id: AccountId
     transfer_id: int
+    network: str = ""
+    """The digest of the address that requested it. The imports of an address are limited together."""
 
 
 encode_job = msgspec.msgpack.Encoder().encode

@@ -18,14 +18,14 @@ from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from accounts.mail.service import MailService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
-from socialsite.limits import ActionLimits, Caller, worker_caller
+from socialsite.limits import ActionLimits, Caller, request_address, worker_caller
 from socialsite.recipes.job import PermanentFailure
 from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
-from timelines.exporting.transfer import ImportContent, Transfer, TransferState, decode_job
+from timelines.exporting.transfer import ImportContent, Transfer, TransferJob, TransferState, decode_job
 from timelines.ids import ListId
 from timelines.importing.account_archive import AccountArchive
 from timelines.importing.account_lists import AccountListsImport
@@ -138,6 +138,13 @@ class ImportService:
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Continue one transfer. Return the job again if the transfer is not finished. Raises PermanentFailure."""
         job = decode_job(payload)
+        token = request_address.set(job.network)
+        try:
+            return await self._perform(job, payload)
+        finally:
+            request_address.reset(token)
+
+    async def _perform(self, job: TransferJob, payload: bytes) -> tuple[bytes, ...]:
         transfer = await self.transfers.find(job.account_id, job.transfer_id)
         if transfer is not None and transfer.is_active:
             with postpones_storage_failures():

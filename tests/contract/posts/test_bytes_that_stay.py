@@ -23,7 +23,6 @@ from socialsite.limits import (
     Caller,
     address_identifier,
     request_address,
-    worker_caller,
 )
 from socialsite.recipes.rate_limit import daily_counter_key
 from socialsite.web.requests import FormFields
@@ -200,12 +199,18 @@ async def test_posts_and_edits_share_the_bytes_of_a_day(services: Services, worl
     await services.edits.edit(text="short", **edit)  # refused bytes were not counted
 
 
-async def test_an_import_ends_at_the_bytes_of_a_day_and_can_be_undone(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+@pytest.mark.parametrize("importer", ["alice", "bob"])
+async def test_an_import_ends_at_the_bytes_of_a_day_and_can_be_undone(
+    services: Services, world: World, importer: str
+) -> None:
+    """The bytes were used by alice herself, or by bob from her address."""
+    alice, bob = await world.people("alice", "bob")
     notes = [note(1 + n % 50, id=str(n), content="<p>" + "\u6f22" * 100) for n in range(150)]
+    request_address.set("192.0.2.1")
     preview = await begin_import(services, alice.id, mastodon(*notes))
-    caller = worker_caller(alice.id, 0, 0, services.clock.now_ms())
-    await services.action_limits.enforce_bytes("imports", caller, services.config.import_bytes_per_day - 50_000)
+    request_address.set(address_identifier("192.0.2.1").tag if importer == "bob" else "")
+    used_bytes = services.config.import_bytes_per_day - 50_000
+    await services.action_limits.enforce_bytes("imports", (alice if importer == "alice" else bob).id, used_bytes)
     await perform_transfers(services)
     done = await services.exports.find(alice.id, preview.id, "import")
     assert (done.state, done.error, done.counts["posts"]) == ("done", "too_large", 100)

@@ -76,7 +76,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert numbers("new hashtags of an account") == [settings.NEW_HASHTAGS_PER_DAY]
     assert numbers("posts of an account in a day") == [settings.POSTS_PER_DAY]
     assert numbers("bytes that an account or a visitor") == [settings.BYTES_PER_DAY >> 20]
-    assert numbers("bytes that an account imports") == [
+    assert numbers("bytes that an account, or all accounts of an address, import") == [
         settings.IMPORT_BYTES_PER_DAY >> 20,
         settings.SITE_BYTES_PER_DAY >> 30,
     ]
