@@ -23,11 +23,11 @@ NO_MARKER = Marker()
 
 
 def url_with_query(request: SiteRequest, **query: object) -> str | None:
-    """Return the path of this page with another query and the same limit. Returns None if a value is None."""
+    """Return the path of this page with another query, the same limit and tab. Returns None if a value is None."""
     if None in query.values():
         return None
-    limit = {"limit": request.GET["limit"]} if "limit" in request.GET else {}
-    return f"{quote_path(request.path)}?{'&'.join(starmap(encode_query_pair, {**query, **limit}.items()))}"
+    kept = {name: request.GET[name] for name in ("limit", "tab") if name in request.GET and name not in query}
+    return f"{quote_path(request.path)}?{'&'.join(starmap(encode_query_pair, {**query, **kept}.items()))}"
 
 
 @lru_cache(maxsize=1_024)
@@ -43,7 +43,7 @@ def encode_query_pair(name: str, value: object) -> str:
 
 
 def canonical_url(request: SiteRequest, query: PageRequest) -> Placeholder:
-    """Return the absolute URL of the page with its cursor, without other parameters."""
+    """Return the absolute URL of the page with its cursor and tab."""
     before, after = url_with_query(request, before=query.before), url_with_query(request, after=query.after)
     return Placeholder(request.site_url + (before or after or quote_path(request.path)))
 

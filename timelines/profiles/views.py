@@ -14,7 +14,7 @@ from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.following.service import FollowingService
 from timelines.graph.follow import NOTE_MAX_LENGTH
-from timelines.pages.page import PageRequest
+from timelines.pages.page import PageRequest, PostSelection
 from timelines.pages.presenters import pinned_html, posts_json, profile_json, relation_json
 from timelines.pages.queries import parse_page_request, with_canonical_handle
 from timelines.pages.responses import (
@@ -28,12 +28,21 @@ from timelines.pages.responses import (
 from timelines.profiles.service import ProfileService
 from timelines.reading.view_counts import count_view
 
+SELECTION_BY_TAB = {
+    "posts": PostSelection(exclude_replies=True),
+    "media": PostSelection(only_media=True),
+}
+"""What `?tab=` selects of the posts of an account. Without it the page has all posts, and is live."""
+
 
 @with_canonical_handle
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services, me = parse_page_request(request.GET), request.services, get_viewer_id(request)
-    cut = PageRequest(query.before, query.after, query.limit, may_lag=me is None)
-    visit = await services[ProfileService].load_page(handle, cut, viewer_id=me, with_marker=not wants_json(request))
+    tab = request.GET.get("tab", "") if request.GET.get("tab") in SELECTION_BY_TAB else ""
+    selection = SELECTION_BY_TAB.get(tab)
+    cut = PageRequest(query.before, query.after, query.limit, may_lag=me is None, selection=selection)
+    with_marker = not (tab or wants_json(request))
+    visit = await services[ProfileService].load_page(handle, cut, viewer_id=me, with_marker=with_marker)
     account, id = visit.account, AccountId(visit.account.id)
     views = await count_view(request, Entity("account", id), id)
     relation = {} if visit.relationship is None else relation_json(visit.relationship)
@@ -43,7 +52,9 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         page=lambda: {
             "account": profile_context(account),
             "pinned_html": Placeholder(pinned_html(visit.pinned)) if visit.pinned else "",
-            "timeline": timeline_context(request, query, visit.timeline_page, f"profile:{handle}", visit.marker),
+            "timeline": timeline_context(request, query, visit.timeline_page, f"profile:{handle}", visit.marker)
+            | ({"live": False, "keeps_place": False} if tab else {}),
+            "tab": tab,
             "followers": visit.follow_counts.followers,
             "following": visit.follow_counts.following,
             "posts": visit.post_count,

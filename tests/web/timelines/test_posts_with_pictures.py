@@ -290,3 +290,22 @@ async def test_a_file_that_is_no_picture_is_refused_with_one_sentence(alice, sen
     assert (answer.status_code, set(answer.json()["fields"])) == (422, {"file"})
     assert (await send(alice, "/accounts/settings/avatar/", {"file": TEXT}, json=False)).status_code == 303
     assert "Choose a JPEG, PNG, GIF or WebP picture." in (await alice.get("/accounts/settings/")).text
+
+
+async def test_a_profile_has_tabs_for_posts_without_replies_and_for_pictures(alice, bob, upload):
+    theirs = await bob.publish("a question")
+    mine = await alice.publish("words")
+    reply = await alice.publish("an answer", in_reply_to=theirs["id"])
+    own_reply = await alice.publish("more words", in_reply_to=mine["id"])
+    media_id = (await upload(alice))["id"]
+    pictured = (await alice.post_json("/posts/", text="", media_ids=media_id)).json()
+    posts = [each["id"] for each in (pictured, own_reply, reply, mine)]
+    assert await alice.post_ids("/@alice/") == posts
+    assert await alice.post_ids("/@alice/?tab=posts") == [id for id in posts if id != reply["id"]]
+    assert await bob.post_ids("/@alice/?tab=media") == [pictured["id"]]
+    assert await bob.post_ids("/@alice/?tab=unknown") == posts
+    answer = (await bob.get_json("/@alice/?tab=posts&limit=1")).json()
+    assert "tab=posts" in answer["next"]
+    page = (await bob.get("/@alice/?tab=media")).text
+    assert 'href="/@alice/?tab=media" aria-current="page"' in page
+    assert "data-live>" not in page
