@@ -33,7 +33,7 @@ COMPRESS_PAGES: bool = env.bool("COMPRESS_PAGES", default=not HTTPS)  # with HTT
 ALLOWED_HOSTS = settings_parsers.parse_allowed_hosts(
     env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 )
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+CSRF_TRUSTED_ORIGINS = settings_parsers.parse_trusted_origins(env.list("CSRF_TRUSTED_ORIGINS", default=[]))
 TRUSTED_PROXIES = settings_parsers.parse_networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
 METRICS_ALLOWED = settings_parsers.parse_networks(
     "METRICS_ALLOWED", env.list("METRICS_ALLOWED", default=["127.0.0.0/8", "::1"])

@@ -116,6 +116,14 @@ def parse_allowed_hosts(names: Iterable[str]) -> list[str]:
     return [name if name.isascii() else "." * name.startswith(".") + normalize_host(name) for name in names]
 
 
+def parse_trusted_origins(urls: Iterable[str]) -> list[str]:
+    """Return the origins as browsers write them. Patterns such as `https://*.example.org` stay."""
+    try:
+        return [url if "*" in url or "://" not in url else origin_of(url) for url in urls]
+    except ValueError as error:
+        raise ImproperlyConfigured('CSRF_TRUSTED_ORIGINS must be like "https://social.example.org".') from error
+
+
 def default_site_url(allowed_hosts: Iterable[str], https: bool) -> str:
     """Return the address of the first allowed host that is a name without wildcard, or of this machine."""
     names = (host for host in allowed_hosts if not host.startswith((".", "*")))

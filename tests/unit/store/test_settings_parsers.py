@@ -249,6 +249,17 @@ def test_allowed_hosts_are_written_as_browsers_send_them() -> None:
     assert settings_parsers.parse_allowed_hosts(hosts) == [*hosts[:4], *idna]
 
 
+def test_trusted_origins_are_written_as_browsers_send_them() -> None:
+    parse = settings_parsers.parse_trusted_origins
+    assert parse(["HTTPS://Social.example:443/", "https://bücher.example:8443"]) == [
+        "https://social.example",
+        "https://xn--bcher-kva.example:8443",
+    ]
+    assert parse(["https://*.example.org"]) == ["https://*.example.org"]
+    with pytest.raises(ImproperlyConfigured, match="CSRF_TRUSTED_ORIGINS"):
+        parse(["https://social.example:port"])
+
+
 def test_a_contact_is_a_uri_that_push_services_accept() -> None:
     parse = settings_parsers.parse_security_contact
     assert parse("security@example.org") == "mailto:security@example.org"
