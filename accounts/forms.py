@@ -241,7 +241,7 @@ class SettingsForm(forms.Form):
     bio = make_text_field(_("Bio"), BIO_MAX_BYTES, _("At most 500 characters."), rows=4, attrs={"dir": "auto"})
     link = make_text_field(_("Link"), LINK_MAX_LENGTH, attrs=LINK_INPUT_ATTRS)
     moved_to = make_text_field(
-        _("New account"),
+        _("I moved to"),
         LINK_MAX_LENGTH,
         _("If you have moved: the address of your new profile. Your profile here then leads to it."),
         attrs=LINK_INPUT_ATTRS,

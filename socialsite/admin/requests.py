@@ -77,7 +77,7 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
         if request.method not in SAFE_METHODS:  # also without an effect, because the audit log has an entry of it
             await request.services[ActionLimits].enforce(request.caller, "staff")
         if not wants_json(request):
-            counts = await read_queue_counts(get_services(request)) if request.method in SAFE_METHODS else {}
+            counts = await read_queue_counts(get_services(request))  # a refused form shows them, too
             request.staff_menu = build_menu(account, request.path, counts)
         return await view(request, *args, **kwargs)
 

@@ -25,7 +25,7 @@ def decide(staff: BrowserPage, account_id: str, kind: str, text: str, *, is_repo
     if is_reported:
         staff.go_to("/ops/reports/")
         staff.page.locator("main tbody a[href^='/ops/reports/']").last.click()
-        staff.page.get_by_role("link", name="Act on this account").click()
+        staff.page.get_by_role("link", name="Decide").click()
     else:
         staff.go_to(f"/ops/accounts/{account_id}/")
     staff.page.get_by_label(kind, exact=True).check()
@@ -33,8 +33,8 @@ def decide(staff: BrowserPage, account_id: str, kind: str, text: str, *, is_repo
     staff.page.get_by_label("What the person reads").fill(text)
     press(staff, "Preview")
     expect(staff.page.locator("blockquote")).to_contain_text(text)
-    press(staff, "Do it and tell the person")
-    expect(staff.page.locator(".flash")).to_contain_text("This is done.")
+    press(staff, "Send and apply")
+    expect(staff.page.locator(".flash")).to_contain_text("The person is told.")
 
 
 def sees(page: BrowserPage, text: str, *paths: str) -> list[bool]:

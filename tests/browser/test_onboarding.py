@@ -46,7 +46,7 @@ def test_a_newcomer_gets_a_face_follows_people_and_posts(
     page.get_by_role("link", name="Continue").click()
     handle = row.get_by_text(re.compile("^@")).first.inner_text()
     row.get_by_role("checkbox").check()
-    page.get_by_role("button", name="Follow and continue").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Your first post")).to_be_visible()
     assert problems(page) == []
     page.locator("[name=text]").fill("hello from a newcomer")

@@ -241,6 +241,14 @@ class ReportService:
         claim = await self.reports.find_claim(report.target_id)
         return claim if claim is not None and claim.until_ms > self.clock.now_ms() else None
 
+    async def find_answerable(self, staff_id: AccountId, account_id: AccountId, limit: int) -> list[PostId]:
+        """Return open reports about the account, or none while another staff member has claimed them."""
+        claim, open_ids = await run_together(
+            self.reports.find_claim(account_id), self.reports.open_ids(account_id, limit)
+        )
+        is_claimed = claim is not None and claim.until_ms > self.clock.now_ms() and claim.staff_id != staff_id
+        return [] if is_claimed else open_ids
+
     async def find(self, report_id: PostId, staff_id: AccountId) -> Report:
         """Return a report. Raises ReportNotFound, and CannotDecideOwnReport if it is about the staff member."""
         found = await self.reports.find_many([report_id])

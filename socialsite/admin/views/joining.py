@@ -216,7 +216,8 @@ async def _decide_each(request: SiteRequest, name: str, decide: Decide, url: str
     """
     fields, done, errors = get_form_data(request), 0, list[ApiError]()
     if not fields.values_of(name) and not wants_json(request):
-        raise FieldErrors({name: _("Choose at least one first.")})
+        is_account = name == "account"
+        raise FieldErrors({name: _("Tick the applicants to approve.") if is_account else _("Tick the posts first.")})
     refusal = ""
     if parse_choice("decision", fields.get("decision"), ("approve", "refuse")) == "refuse":
         if not fields.get("text", "").strip():

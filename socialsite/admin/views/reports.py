@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.admin.labels import JsonObject, TemplateContext
+from socialsite.admin.moderation import find_shown_posts
 from socialsite.admin.requests import build_next_url, get_services, record_action
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import AccountId, PostId, ms_from_id
@@ -70,11 +72,12 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
     """Show a report, its posts as they were and as they are, and the other reports about and by the account."""
     me, reports = require_viewer_id(request), request.services[ReportService]
     report = await reports.find(PostId(report_id), me)
-    then, now, claim, related = await run_together(
+    then, now, claim, related, newest = await run_together(
         reports.reports.find_posts(report.id),
         get_services(request).repositories.posts.find_shown(report.post_ids),
         reports.find_claim(report),
         reports.of_account(me, report.target_id, RELATED_REPORTS),
+        find_shown_posts(get_services(request), report.target_id),
     )
     others = [each for each in related.about if each.id != report.id]
     ids = find_account_ids([report, *others, *related.by]) | ({claim.staff_id} if claim else set())
@@ -88,6 +91,7 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
             "authors": authors,
             "account": target,
             "posts": [_post_context(post, now.get(post.id), authors) for post in then],
+            "newest_posts": newest,
             "claim": claim,
             "claimed_by": claim and authors.get(claim.staff_id),
             "is_claimed_by_other": claim is not None and claim.staff_id != me,
@@ -131,8 +135,18 @@ async def close(request: SiteRequest, report_id: int) -> HttpResponseBase:
         request,
         {"closed": [str(each.id) for each in closed]},
         default="/ops/reports/",
-        message=_("The report is closed. The reporter is told."),
+        message=await add_next_report(request, _("The report is closed. The reporter is told.")),
     )
+
+
+async def add_next_report(request: SiteRequest, text: str) -> str:
+    """Return the sentence with a link to the oldest open report that no other staff member has claimed."""
+    me = require_viewer_id(request)
+    entries, _after = await request.services[ReportService].queue(me)
+    open_ids = (each.oldest_id for each in entries if each.claim is None or each.claim.staff_id == me)
+    if not (next_id := next(open_ids, None)):
+        return text
+    return format_html('{} <a href="/ops/reports/{}/">{}</a>', text, next_id, _("Next report"))
 
 
 def find_account_ids(reports: list[Report]) -> set[AccountId]:

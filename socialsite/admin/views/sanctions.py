@@ -26,10 +26,11 @@ from socialsite.admin.moderation import find_shown_posts
 from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.admin.sanctions import SanctionService, find_starting_text, get_target
 from socialsite.admin.views import accounts
+from socialsite.admin.views.reports import add_next_report
 from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status, shows_errors
-from socialsite.web.requests import FormFields, SiteRequest, get_form_data, wants_json
+from socialsite.web.requests import FormFields, SiteRequest, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, json_response, page_response, respond
 from timelines.pages.queries import decode_id
 from timelines.pages.queries import parse_cursor as parse_id_cursor
@@ -81,6 +82,8 @@ async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
     report_ids = _parse_ids(fields, "report")
     if fields.get("all"):
         report_ids += await services.reports.reports.open_ids(id, REPORTS_AT_ONCE)
+    elif not report_ids and kind != "note":  # a decision from the page of the account answers its reports, too
+        report_ids += await services.reports.find_answerable(require_viewer_id(request), id, REPORTS_AT_ONCE)
     try:
         sanction = await SanctionService(services).apply(
             get_actor(request),
@@ -98,7 +101,15 @@ async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
         if wants_json(request):
             raise
         return await _show_form(request, id, fields, error=error)
-    return _decided(request, sanction, f"/ops/accounts/{account_id}/", _("This is done."))
+    message = _("The note is added.")
+    if kind != "note":
+        handle = (await services.accounts.get(id)).handle
+        message = _("@%(handle)s: %(decision)s. The person is told.") % {
+            "handle": handle, "decision": KIND_LABELS[kind],
+        }  # fmt: skip
+    if sanction.report_ids:
+        message = await add_next_report(request, message)
+    return _decided(request, sanction, f"/ops/accounts/{account_id}/", message)
 
 
 async def undo(request: SiteRequest, account_id: int, sanction_id: int) -> HttpResponseBase:

@@ -129,7 +129,7 @@ async def test_staff_approves_several_and_refuses_with_a_text(
     assert re.search(rf'value="{ids[2]}" id="account-{ids[2]}" checked', answer.text)
     answer = await sam.post("/ops/applications/", decision="refuse", text="Words that are <kept>")
     assert (answer.status_code, "Words that are &lt;kept&gt;</textarea>" in answer.text) == (422, True)
-    assert 'role="alert"><p>Choose at least one first.' in answer.text
+    assert 'role="alert"><p>Tick the applicants to approve.' in answer.text
     assert 'id="decision-error"' not in answer.text
     answer = await sam.post("/ops/applications/", account=ids[2], decision="refuse", text="<b>Too short</b>")
     assert answer.status_code == 303

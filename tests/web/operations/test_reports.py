@@ -215,3 +215,38 @@ async def test_the_form_of_a_decision_has_what_the_report_says_and_answers_all_r
     assert [(await site.reports.find(each.id, me)).is_open for each in (made, other, about_alice)] == [
         False, False, True,
     ]  # fmt: skip
+
+
+async def test_a_report_about_an_account_shows_what_others_see_of_it(
+    site: Services, sam: HttpBrowser, world: World
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.publishes("words of the account")
+    await site.accounts.edit_profile(account_id=bob.id, display_name="Bob the Rude", bio="My rude bio", caller=None)
+    made = await report(site, alice, bob.id)
+    for path in (f"/ops/reports/{made.id}/", f"/ops/accounts/{bob.id}/"):
+        page = (await sam.get(path)).text
+        assert all(text in page for text in ("Bob the Rude", "My rude bio", "words of the account", "avatar-large")), (
+            path
+        )
+
+
+async def test_a_decision_from_the_account_closes_its_reports_and_leads_to_the_next(
+    site: Services, sam: HttpBrowser, kim: HttpBrowser, world: World
+) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    about_bob = [await report(site, alice, bob.id), await report(site, carol, bob.id)]
+    following = await report(site, alice, carol.id)
+    path, me = f"/ops/accounts/{bob.id}/act/", AccountId(1)
+    assert (await kim.post(f"/ops/reports/{about_bob[0].id}/claim/")).status_code == 303
+    assert (await sam.post(path, kind="warning", text="Please be kind.")).status_code == 303
+    assert [(await site.reports.find(each.id, me)).is_open for each in about_bob] == [True, True]
+    assert (await kim.post(path, kind="note", text="I look at it.")).status_code == 303
+    assert [(await site.reports.find(each.id, me)).is_open for each in about_bob] == [True, True]
+    answer = await kim.post(path, kind="warning", text="Please be kind now.")
+    assert [(await site.reports.find(each.id, me)).is_open for each in about_bob] == [False, False]
+    page = (await kim.get(answer.headers["location"])).text
+    assert "@bob: " in page
+    assert f'<a href="/ops/reports/{following.id}/">Next report</a>' in page
+    closed = await kim.post(f"/ops/reports/{following.id}/close/")
+    assert "Next report" not in (await kim.get(closed.headers["location"])).text

@@ -166,7 +166,7 @@ async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
         answer = await sam.post(path, **fields, next=f"{path}?kind=silence")
         assert (answer.status_code, answer.headers["location"]) == (303, f"/ops/accounts/{id}/")
     empty_note = await sam.post(path, kind="note", text="")
-    assert (empty_note.status_code, "Do it and tell the person" in empty_note.text) == (422, False)
+    assert (empty_note.status_code, "Send and apply" in empty_note.text) == (422, False)
     assert (await sam.post(path, kind="note", text="Has two accounts.")).status_code == 303
     assert [each.kind for each in await site.repositories.sanctions.list_all(id)] == ["note", "silence"]
     account_page = (await sam.get(f"/ops/accounts/{id}/")).text
