@@ -160,7 +160,7 @@ urlpatterns = [
     path("@<handle:handle>/unfollow/", limited("follow", following.unfollow), name="unfollow"),
     path("@<handle:handle>/block/", limited("block", following.block, GET=following.confirm_block), name="block"),
     path("@<handle:handle>/unblock/", limited("block", following.unblock), name="unblock"),
-    path("@<handle:handle>/mute/", limited("block", following.mute), name="mute"),
+    path("@<handle:handle>/mute/", limited("block", following.mute, GET=following.ask_mute_duration), name="mute"),
     path("@<handle:handle>/unmute/", limited("block", following.unmute), name="unmute"),
     path("@<handle:handle>/note/", limited("list", following.note), name="note"),
     path("@<handle:handle>/hide-boosts/", limited("block", following.hide_boosts), name="hide-boosts"),

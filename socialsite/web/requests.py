@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec, Protocol
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import msgspec
 from django.conf import settings
@@ -309,6 +309,12 @@ def is_own_url(request: SiteRequest, url: str) -> bool:
     if not url.startswith(("/", "http")) or len(url) > NEXT_URL_MAX_LENGTH or not url.isprintable():
         return False
     return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+
+
+def find_own_path(request: SiteRequest, url: str) -> str:
+    """Return the path and the query of a URL of this site, or "" for another text."""
+    parts = urlsplit(url if is_own_url(request, url) else "")
+    return urlunsplit(("", "", parts.path, parts.query, "")) if parts.path.startswith("/") else ""
 
 
 def get_viewer_id(request: SiteRequest) -> AccountId | None:

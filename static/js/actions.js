@@ -31,6 +31,10 @@ async function follow(button) {
     button.replaceWith(put);
     put.focus();
   } else takeOut(button); // an accepted suggestion
+  if (!data.following && button.formAction.endsWith("/unfollow/"))
+    toast(word("unfollowed").replace("{name}", () => `@${button.dataset.follow}`), {
+      undo: () => document.querySelector(`[data-follow="${handle}"]`)?.click(),
+    });
   const counted = fresh.querySelector(".counts");
   if (counted) document.querySelector(".counts")?.replaceWith(document.importNode(counted, true));
 }

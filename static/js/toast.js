@@ -3,6 +3,8 @@
  * the lasting state of the page.
  */
 
+import { word } from "./words.js";
+
 const box = document.createElement("div");
 box.className = "notes";
 box.setAttribute("role", "status");
@@ -11,13 +13,18 @@ let note;
 let state;
 let timer;
 
-/** @param {{stay?: boolean, href?: string}} how `href` makes the note a link */
-export function toast(text, { stay = false, href = "" } = {}) {
+/** @param {{stay?: boolean, href?: string, undo?: () => void}} how `href` makes the note a link */
+export function toast(text, { stay = false, href = "", undo } = {}) {
   clearToast();
   note = document.createElement(href ? "a" : "p");
   note.className = "toast";
   note.textContent = text;
   if (href) note.href = href;
+  if (undo) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "undo", textContent: word("undo") });
+    button.addEventListener("click", () => (clearToast(), undo()));
+    note.append(" ", button);
+  }
   box.prepend(note);
   if (!stay) timer = setTimeout(clearToast, 5000);
 }

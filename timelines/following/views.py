@@ -4,15 +4,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from django.http.response import HttpResponseBase
-from django.utils.translation import get_language
+from django.utils.html import format_html
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.models import Account
+from socialsite.errors import LazyText
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
 from socialsite.tasks import run_together
-from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.requests import SiteRequest, find_own_path, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, format_iso_time, json_response, page_response
 from timelines.errors import MuteDurationInvalid
 from timelines.filters.forms import parse_end_ms
@@ -55,7 +57,7 @@ async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
 
 
 async def relation_response(
-    request: SiteRequest, account: Account, *, redirect_to: str | None = None
+    request: SiteRequest, account: Account, *, redirect_to: str | None = None, message: LazyText = ""
 ) -> HttpResponseBase:
     """Respond with the relation after an action. `requested` is true after a follow of a private account."""
     me, services, other_id = require_viewer_id(request), request.services, AccountId(account.id)
@@ -66,23 +68,35 @@ async def relation_response(
     data = {"following": relationship.follows, "followers": counts.followers}
     if relationship.requested and not relationship.follows:
         data["requested"] = True
-    return done(request, data, default=redirect_to or profile_url(account.handle))
+    return done(request, data, default=redirect_to or profile_url(account.handle), message=message)
 
 
 # Unfollowing, follow requests, blocks, mutes, hidden boosts
 
 
-def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> HandleView:
-    """Return a view that performs an action on the account of a handle. The account may be suspended."""
+def relation_view(
+    action: RelationAction, *, redirect_to: str | None = None, told: LazyText = "", undo: str = ""
+) -> HandleView:
+    """Return a view that performs an action on the account of a handle. The account may be suspended.
+
+    The next page says what was done (`told`), with a button for the action that undoes it.
+    """
 
     @with_canonical_handle
     async def view(request: SiteRequest, handle: str) -> HttpResponseBase:
         me = require_viewer_id(request)
         account = await request.services[AccountService].get_undeleted_by_handle(handle)
         await action(request, me, AccountId(account.id))
-        return await relation_response(request, account, redirect_to=redirect_to)
+        message = _offer_undo(str(told) % {"handle": account.handle}, account.handle, undo) if undo else ""
+        return await relation_response(request, account, redirect_to=redirect_to, message=message)
 
     return view
+
+
+def _offer_undo(text: str, handle: str, undo: str) -> str:
+    """Return a sentence with a button, which uses the page's action form."""
+    button = '{} <button class="undo" type="submit" form="post-actions" formaction="/@{}/{}/">{}</button>'
+    return format_html(button, text, handle, undo, _("Undo"))
 
 
 def _mute(request: SiteRequest, me: AccountId, other: AccountId) -> Awaitable[object]:
@@ -100,14 +114,18 @@ def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
         raise MuteDurationInvalid from None
 
 
-unfollow = relation_view(ACTIONS["unfollow"])
+unfollow = relation_view(
+    ACTIONS["unfollow"], told=gettext_lazy("You do not follow @%(handle)s any more."), undo="follow"
+)
 block = relation_view(ACTIONS["block"])
 unblock = relation_view(ACTIONS["unblock"])
 
 
-mute = relation_view(_mute)
+mute = relation_view(_mute, told=gettext_lazy("You muted @%(handle)s."), undo="unmute")
 unmute = relation_view(ACTIONS["unmute"])
-hide_boosts = relation_view(ACTIONS["hide_boosts"])
+hide_boosts = relation_view(
+    ACTIONS["hide_boosts"], told=gettext_lazy("Boosts of @%(handle)s are hidden."), undo="show-boosts"
+)
 show_boosts = relation_view(ACTIONS["show_boosts"])
 remove_follower = relation_view(ACTIONS["remove_follower"])
 accept_follow_request = relation_view(ACTIONS["accept"], redirect_to=FOLLOW_REQUESTS_URL)
@@ -131,6 +149,16 @@ async def confirm_block(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await request.services[AccountService].get_undeleted_by_handle(handle)
     context = {"handle": account.handle, "page_title": _("Block @%(handle)s") % {"handle": account.handle}}
     return page_response(request, "timelines/block.html", context)
+
+
+@with_canonical_handle
+async def ask_mute_duration(request: SiteRequest, handle: str) -> HttpResponseBase:
+    """Show the page on which the viewer chooses how long an account is muted."""
+    require_viewer_id(request)
+    account = await request.services[AccountService].get_undeleted_by_handle(handle)
+    back = find_own_path(request, request.headers.get("Referer", "")) or profile_url(account.handle)
+    page = {"handle": account.handle, "back": back, "page_title": _("Mute @%(handle)s") % {"handle": account.handle}}
+    return page_response(request, "timelines/mute.html", page)
 
 
 async def list_blocked(request: SiteRequest) -> HttpResponseBase:

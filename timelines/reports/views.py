@@ -1,7 +1,7 @@
 """The form that reports an account or a post, and the page of the viewer's own reports."""
 
 from collections.abc import Mapping
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlencode
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.rules import rule_text
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import FormFields, SiteRequest, get_form_data, is_own_url, require_viewer_id, wants_json
+from socialsite.web.requests import FormFields, SiteRequest, find_own_path, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, page_response, respond, select_fields, set_page_path
 from timelines.errors import AlreadyReported, PostNotFound
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -105,10 +105,8 @@ async def send(request: SiteRequest) -> HttpResponseBase:
 
 def _find_way_back(request: SiteRequest, url: str | None, account: Account) -> str:
     """Return the path of the page from which the form was opened, or else of the account."""
-    url = request.headers.get("Referer", "") if url is None else url
-    parts = urlsplit(url if is_own_url(request, url) else "")
-    is_page = parts.path.startswith("/") and not parts.path.startswith("/reports/")
-    return urlunsplit(("", "", parts.path, parts.query, "")) if is_page else f"/@{account.handle}/"
+    path = find_own_path(request, request.headers.get("Referer", "") if url is None else url)
+    return path if path and not path.startswith("/reports/") else f"/@{account.handle}/"
 
 
 async def _mute_or_block(request: SiteRequest, target_id: AccountId) -> None:

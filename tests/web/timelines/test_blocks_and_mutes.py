@@ -124,3 +124,38 @@ async def test_blocked_and_muted_accounts_are_listed(people: tuple[HttpBrowser, 
     assert (await alice.post_json("/@bob/mute/", duration="soon")).status_code == 422
     assert (await alice.post_json("/@alice/block/")).status_code == 422
     assert (await alice.post_json("/@nobody/block/")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("act", "undo", "told"),
+    [
+        ("mute", "unmute", "You muted @bob."),
+        ("hide-boosts", "show-boosts", "Boosts of @bob are hidden."),
+        ("unfollow", "follow", "You do not follow @bob any more."),
+    ],
+)
+async def test_the_next_page_offers_to_undo(
+    people: tuple[HttpBrowser, HttpBrowser], act: str, undo: str, told: str
+) -> None:
+    alice, _bob = people
+    await alice.post(f"/@bob/{undo}/")
+    answer = await alice.post(f"/@bob/{act}/", next="/public/")
+    assert answer.headers["location"] == "/public/"
+    page = (await alice.get("/public/")).text
+    assert (
+        f'{told} <button class="undo" type="submit" form="post-actions" formaction="/@bob/{undo}/">Undo</button>'
+        in page
+    )
+    assert "Undo</button>" not in (await alice.get("/public/")).text
+
+
+async def test_a_mute_from_a_post_asks_how_long_and_leads_back(people: tuple[HttpBrowser, HttpBrowser]) -> None:
+    alice, _bob = people
+    for referer, back in (
+        ("http://testserver/tags/tea/?q=1", "/tags/tea/?q=1"),
+        ("https://elsewhere.example/", "/@bob/"),
+    ):
+        page = (await alice.http.get("/@bob/mute/", headers={"Referer": referer})).text
+        assert f'name="next" value="{back}"' in page
+        assert '<option value="3600">' in page
+    assert (await alice.get("/@nobody/mute/")).status_code == 404
