@@ -6,7 +6,7 @@ because it has just posted. Authors who write in a script that none of the viewe
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -30,6 +30,10 @@ MAX_CANDIDATES = 100
 RECENT_PUBLIC_POSTS = 200
 KNOWN_FOLLOWERS_SHOWN = 3
 ACTIVE_AUTHORS_TTL_S = 30
+RECENT_MS, RECENT_SUGGESTIONS, MAX_RECENT = 60_000, 40, 1_000
+"""Each process keeps the suggestions of MAX_RECENT viewers for RECENT_MS."""
+FURTHER_SUGGESTIONS = 5
+"""Kept suggestions that are read beyond those that a page shows, in place of those that may not be shown any longer."""
 
 
 class ActiveAuthor(msgspec.Struct, frozen=True):
@@ -67,6 +71,8 @@ class FollowSuggestionService:
     posts: PostRepository
     clock: TimeSource
     site: SiteService
+    _described: tuple[int, list[ActiveAuthor]] = field(default_factory=lambda: (0, []))
+    _recent: dict[tuple[AccountId, frozenset[str]], tuple[int, list[Suggestion]]] = field(default_factory=dict)
 
     async def suggestions(
         self, viewer_id: AccountId, limit: int, scripts: frozenset[str] = frozenset()
@@ -83,7 +89,7 @@ class FollowSuggestionService:
         for followed_id, account_ids in followed_by_each.items():
             for account_id in account_ids:
                 known_followers.setdefault(account_id, []).append(followed_id)
-        active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
+        active = await self._read_active()
         active.sort(key=lambda each: not each.is_described)
         foreign_ids = {each.id for each in active if scripts and each.script and each.script not in scripts}
         active_ids = {each.id for each in active}
@@ -95,6 +101,24 @@ class FollowSuggestionService:
             suggested += await self._filter(viewer_id, sorted(others, key=foreign_ids.__contains__))
         return [Suggestion(id, tuple(known_followers.get(id, ())[:KNOWN_FOLLOWERS_SHOWN])) for id in suggested[:limit]]
 
+    async def recent_suggestions(
+        self, viewer_id: AccountId, limit: int, scripts: frozenset[str] = frozenset()
+    ) -> list[Suggestion]:
+        """Return suggestions that are at most RECENT_MS old, for pages that show them beside something else.
+
+        Those that the viewer may not see or follows meanwhile are left out.
+        """
+        now_ms, key = self.clock.now_ms(), (viewer_id, scripts)
+        found_ms, suggestions = self._recent.pop(key, (0, []))
+        if now_ms - found_ms > RECENT_MS or not self.site.settings.suggests_accounts:
+            found_ms, suggestions = now_ms, await self.suggestions(viewer_id, RECENT_SUGGESTIONS, scripts)
+        self._recent[key] = found_ms, suggestions
+        if len(self._recent) > MAX_RECENT:
+            del self._recent[next(iter(self._recent))]
+        suggestions = suggestions[: limit + FURTHER_SUGGESTIONS]
+        visible = set(await self._filter(viewer_id, [each.account_id for each in suggestions]))
+        return [each for each in suggestions if each.account_id in visible][:limit]
+
     async def directory(self, viewer_id: AccountId | None, *, limit: int | None = None) -> list[AccountId]:
         """Return the authors of the newest public posts, except hidden ones.
 
@@ -102,9 +126,7 @@ class FollowSuggestionService:
 
         Private and limited accounts are hidden, accounts that chose it, and accounts that a block hides.
         """
-        active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
-        if limit is not None:
-            active = sorted(active, key=lambda each: not each.is_described)[:limit]
+        active = await self._read_active() if limit is None else await self._read_described(limit)
         ids = [AccountId(each.id) for each in active]
         authors, undiscoverable, *relations = await self.store.read(
             self.authors.read_authors(ids),
@@ -119,6 +141,16 @@ class FollowSuggestionService:
     def _held_ids(self) -> set[AccountId]:
         """Return the accounts that staff holds back."""
         return {AccountId(int(id)) for id in self.site.settings.held_accounts}
+
+    async def _read_active(self) -> list[ActiveAuthor]:
+        return await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
+
+    async def _read_described(self, limit: int) -> list[ActiveAuthor]:
+        """Return the first active authors, those with a picture and a bio first, at most RECENT_MS old."""
+        now_ms = self.clock.now_ms()
+        if not self._described[1] or now_ms - self._described[0] > RECENT_MS:
+            self._described = now_ms, sorted(await self._read_active(), key=lambda each: not each.is_described)
+        return self._described[1][:limit]
 
     async def _active_authors(self) -> list[ActiveAuthor]:
         """Return the authors of the newest public posts, ordered by followers, posts and time of the newest post."""

@@ -36,10 +36,9 @@ def hashtags_json(hashtags: Sequence[ExploredHashtag]) -> list[Json]:
     return [{**hashtag_json(each.tag), "accounts": each.accounts, "hours": list(each.hours)} for each in hashtags]
 
 
-def explored_hashtags(hashtags: Sequence[ExploredHashtag]) -> list[TemplateContext]:
-    """Return the hashtags for timelines/explore.html. `line` has the points of a chart of the last day, or is ""."""
-    contexts = trend_contexts(hashtags)
-    return [context | {"line": draw_line(each.hours)} for context, each in zip(contexts, hashtags, strict=True)]
+def explored_hashtag(hashtag: ExploredHashtag) -> TemplateContext:
+    """Return a hashtag for timelines/_explored_hashtag.html."""
+    return trend_contexts([hashtag])[0] | {"line": draw_line(hashtag.hours)}
 
 
 def draw_line(hours: Sequence[int]) -> str:

@@ -60,6 +60,7 @@ class TrendService:
     posts: PostRepository
     site: SiteService
     _newest_tags: tuple[Trend, ...] = ()
+    _newest_explored: list[ExploredHashtag] = field(default_factory=list)
     _hours: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     _cache: tuple[int, tuple[Trend, ...]] = (0, ())
 
@@ -108,8 +109,7 @@ class TrendService:
         tags = [ExploredHashtag(*each, self._hours.get(each.tag, ())) for each in self.cached]
         if len(tags) < limit:
             known = {each.tag for each in tags}
-            newest = await get_or_compute("newest-tags", list[ExploredHashtag], NEWEST_TTL_S, self._newest)
-            tags += [each for each in self._without_held(newest) if each.tag not in known]
+            tags += [each for each in self._without_held(self._newest_explored) if each.tag not in known]
         return tags[:limit]
 
     async def candidates(self) -> tuple[Trend, ...]:
@@ -126,12 +126,10 @@ class TrendService:
                 trends = tuple(Trend(tag, counts[tag]) for tag in tags)
                 self._cache = self._cache[0], trends
                 self._hours = await self.trends.by_hour(now_ms, tags)
-                newest = (
-                    []
-                    if trends
-                    else await get_or_compute("newest-tags", list[ExploredHashtag], NEWEST_TTL_S, self._newest)
+                self._newest_explored = await get_or_compute(
+                    "newest-tags", list[ExploredHashtag], NEWEST_TTL_S, self._newest
                 )
-                self._newest_tags = tuple(Trend(each.tag, 0) for each in newest)
+                self._newest_tags = () if trends else tuple(Trend(each.tag, 0) for each in self._newest_explored)
             except StoreError as error:
                 log.info("no trends: %s", error)
         return self._cache[1]

@@ -1,20 +1,26 @@
 """Explore: what `/search/` offers before anything is typed: popular posts, people and hashtags, also to visitors."""
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
+import msgspec
 from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.sessions.authentication import require_account
 from socialsite.tasks import run_together
+from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id
 from socialsite.web.responses import respond
 from timelines.following.presenters import accounts_with_follow_state
 from timelines.following.suggestions import FollowSuggestionService
 from timelines.following.views import load_suggested_accounts, readable_scripts
-from timelines.hashtags.trend_views import explored_hashtags, hashtags_json
-from timelines.hashtags.trends import TrendService
+from timelines.hashtags.trend_views import explored_hashtag, hashtags_json
+from timelines.hashtags.trends import ExploredHashtag, TrendService
 from timelines.pages.page import HydratedPost, PageRequest, TimelinePage
 from timelines.pages.presenters import posts_json
 from timelines.pages.queries import decode_id, parse_cursor
@@ -24,14 +30,14 @@ from timelines.search.query import QUERY_LENGTH_CAP
 from timelines.search.service import SearchKind
 
 SIZES: Final[dict[SearchKind, tuple[int, int, int]]] = {
-    "all": (12, 6, 3),
+    "all": (10, 6, 3),
     "posts": (20, 0, 0),
-    "people": (0, 30, 0),
+    "people": (0, 20, 0),
     "hashtags": (0, 0, 10),
 }
 """Tab -> number of posts, people and hashtags."""
-CANDIDATES_PER_PERSON = 3
-"""People with a picture and a bio come first among this many times the people that are shown."""
+FURTHER_CANDIDATES = 4
+"""People with a picture and a bio come first among the people that are shown and so many more."""
 
 
 async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
@@ -45,6 +51,7 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
     )
     next_url = url_with_query(request, tab="posts", cursor=next_offset)
     page = TimelinePage(tuple(entries), None, None)
+    me, language = get_viewer_id(request), get_language() or ""
     return respond(
         request,
         "timelines/explore.html",
@@ -59,8 +66,10 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
                 "live": False,
                 "by_day": False,
             },
-            "accounts": accounts,
-            "hashtags": explored_hashtags(hashtags),
+            "people_html": _join_rows(
+                _render_person(msgspec.json.encode(each), me is not None, language) for each in accounts
+            ),
+            "hashtags_html": _join_rows(_render_hashtag(each, language) for each in hashtags),
             "page_title": _("Explore"),
             "robots": "noindex",
         },
@@ -73,6 +82,24 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
             "previous": None,
         },
     )
+
+
+def _join_rows(rows: Iterable[str]) -> Placeholder | str:
+    html = "".join(rows)
+    return Placeholder(SafeString(html)) if html else ""
+
+
+@lru_cache(maxsize=2_048)
+def _render_person(account: bytes, is_signed_in: bool, language: str) -> str:
+    """Render the row of an account, given as JSON. `language` is the active language, a part of the cache key."""
+    viewer = {"handle": ""} if is_signed_in else None  # nobody is suggested to themselves
+    return render_to_string("timelines/_account.html", {"account": msgspec.json.decode(account), "viewer": viewer})
+
+
+@lru_cache(maxsize=256)
+def _render_hashtag(hashtag: ExploredHashtag, language: str) -> str:
+    """Render the row of a hashtag. `language` is the active language, a part of the cache key."""
+    return render_to_string("timelines/_explored_hashtag.html", {"each": explored_hashtag(hashtag)})
 
 
 async def _popular_posts(request: SiteRequest, offset: int, limit: int) -> tuple[list[HydratedPost], int | None]:
@@ -90,9 +117,9 @@ async def _people(request: SiteRequest, limit: int) -> list[TemplateContext]:
     if not limit:
         return []
     if me is None:
-        ids = await service.directory(None, limit=limit * CANDIDATES_PER_PERSON)
+        ids = await service.directory(None, limit=limit + FURTHER_CANDIDATES)
         accounts = await accounts_with_follow_state(request, ids)
     else:
-        suggested = await service.suggestions(me, limit * CANDIDATES_PER_PERSON, readable_scripts(request))
+        suggested = await service.recent_suggestions(me, limit + FURTHER_CANDIDATES, readable_scripts(request))
         accounts = await load_suggested_accounts(request, suggested)
     return sorted(accounts, key=lambda each: (not each.get("avatar")) + (not each["bio"]))[:limit]

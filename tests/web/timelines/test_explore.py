@@ -84,3 +84,20 @@ async def test_older_popular_posts_are_on_the_next_page(visitor, world):
 async def test_the_address_explore_leads_to_search(visitor, path):
     answer = await visitor.get(path)
     assert (answer.status_code, answer.headers["location"]) == (301, path.replace("explore", "search"))
+
+
+async def test_suggestions_that_a_process_keeps_leave_out_followed_and_blocked_accounts_at_once(alice, bob, world):
+    carol, dave = await world.people("carol", "dave")
+    for person in (carol, dave):
+        await person.publishes("hello")
+    await bob.publish("hello")
+
+    async def people() -> set[str]:
+        return {each["handle"] for each in (await read(alice))["accounts"]}
+
+    assert await people() == {"bob", "carol", "dave"}
+    await alice.post_json("/@bob/follow/")
+    await alice.post_json("/@carol/block/")
+    assert await people() == {"dave"}
+    await world.services.accounts.restrict(dave.id, "limit", 1)
+    assert await people() == set()
