@@ -18,7 +18,7 @@ BLOCKS = (
 )
 HIDDEN = "script, style, template, noscript, title, svg, math, iframe, object"
 BREAK, BLOCK, PARAGRAPH, SPACE = "\x01", "\x02", "\x03", "\x04"
-"""Stand for line ends, and for a space that is kept. HTML cannot contain them: they are removed before."""
+"""Stand for line ends, and for a space that is kept. They are removed from the HTML before."""
 MARKS = dict.fromkeys(range(1, 5))
 LINE_END = re.compile(r"[ \t\r\f]*\n[ \t\r\n\f]*")
 GAP = re.compile(r"[ \t\f]*[\x01-\x03][\x01-\x03 \t\f]*")
