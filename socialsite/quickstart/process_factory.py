@@ -1,4 +1,4 @@
-"""`python -m socialsite.quickstart.process_factory FD PADDING`: load the site once, and fork its processes.
+"""`python -m socialsite.quickstart.process_factory FD ROLE PADDING`: load the site once, and fork its processes.
 
 The web process, the worker and the preparation of a start are forks of this process, so they share the memory of all
 modules. Each line from the socket FD is a JSON list, the arguments of child_process.py; the answer is the process id of
@@ -6,7 +6,8 @@ the fork. The fork becomes a child of the supervisor, which is a "subreaper" (pr
 This process ends when the supervisor closes the socket. It never has a thread, an event loop or a connection to Redis,
 because a fork would share them.
 
-PADDING is overwritten with the arguments that `ps` shows for this process and its forks.
+ROLE is quickstart, or web for web processes alone. PADDING is overwritten with the arguments that `ps` shows for this
+process and its forks.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ PADDING = "-" * 400
 MAX_ANSWER_BYTES = 20
 NO_FORK = b"0\n"
 """The answer if the kernel allows no further process."""
-TITLE = ("-m", "socialsite.quickstart.process_factory")
+MODULE = "socialsite.quickstart.process_factory"
 CHILD_TITLE = ("-m", "socialsite.quickstart.child_process")
 ARGUMENTS_FIELD = 45
 """The place of `arg_start` and `arg_end` in /proc/PID/stat, counted after the name of the program (proc(5))."""
@@ -58,9 +59,9 @@ def show_arguments(*arguments: str) -> None:
         ctypes.memmove(start, shown.ljust(end - start, b"\0"), end - start)
 
 
-def load_site() -> None:
+def load_site(role: str) -> None:
     """Import what the web process and the worker import, except Twisted's reactor, which has an event loop."""
-    sys.argv[1:] = ["quickstart"]  # settings.STATIC_COLLECTED
+    sys.argv[1:] = [role]  # settings.STATIC_COLLECTED
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     import django
     from django.conf import settings
@@ -104,9 +105,9 @@ def main(arguments: Sequence[str]) -> None:
     from socialsite.quickstart import child_process
 
     connection = socket.socket(fileno=int(arguments[0]))
-    show_arguments(*TITLE)
+    show_arguments("-m", MODULE)
     gc.disable()  # a collection would write to the pages that the forks share
-    load_site()
+    load_site(arguments[1])
     gc.freeze()
     words = wait_for_fork(connection)
     gc.enable()

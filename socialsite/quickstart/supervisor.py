@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from socialsite.quickstart.process_factory import PADDING
+from socialsite.quickstart.process_factory import MODULE, PADDING
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.embedded.server import EmbeddedServer
 
@@ -65,8 +65,9 @@ class ProcessFactory:
 
     name = "factory"
 
-    def __init__(self, inherited_fds: Sequence[int]) -> None:
+    def __init__(self, inherited_fds: Sequence[int], role: str = "quickstart") -> None:
         self._inherited_fds = inherited_fds
+        self._role = role
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
 
@@ -77,7 +78,7 @@ class ProcessFactory:
         self._connection.settimeout(FORK_TIMEOUT_S)
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
-                [sys.executable, "-m", "socialsite.quickstart.process_factory", str(theirs.fileno()), PADDING],
+                [sys.executable, "-m", MODULE, str(theirs.fileno()), self._role, PADDING],
                 cwd=BASE_DIR,
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno(), *self._inherited_fds],
@@ -119,8 +120,11 @@ class ChildProcess:
         *,
         inherited_fds: Sequence[int] = (),
         factory: ProcessFactory | None = None,
+        stop_timeout_s: float = STOP_TIMEOUT_S,
     ) -> None:
         self.name = name
+        self._stop_timeout_s = stop_timeout_s
+        self._is_stopping = False
         self._arguments = arguments
         self._pipe = pipe
         self._inherited_fds = inherited_fds
@@ -131,7 +135,7 @@ class ChildProcess:
 
     def start(self) -> None:
         arguments = [str(self._pipe), *self._arguments]
-        self.status = None
+        self.status, self._is_stopping = None, False
         if self._factory is not None:
             self._pid = self._factory.fork(arguments)
             return
@@ -163,16 +167,22 @@ class ChildProcess:
             time.sleep(WAIT_INTERVAL_S)
         return True
 
+    def terminate(self) -> None:
+        """Let the process finish its work and end. Daphne takes this signal once."""
+        if self.is_alive() and self._pid is not None and not self._is_stopping:
+            self._is_stopping = True
+            os.kill(self._pid, signal.SIGTERM)
+
     def stop(self) -> None:
-        for number, timeout_s in ((signal.SIGTERM, STOP_TIMEOUT_S), (signal.SIGKILL, math.inf)):
-            if not self.is_alive():
-                return
-            assert self._pid is not None
-            os.kill(self._pid, number)
-            self.wait(timeout_s)
+        self.terminate()
+        if not self.wait(self._stop_timeout_s) and self._pid is not None:
+            os.kill(self._pid, signal.SIGKILL)
+            self.wait()
 
 
-def make_web_process(pipe: int, listening: int, factory: ProcessFactory | None = None) -> ChildProcess:
+def make_web_process(
+    pipe: int, listening: int, factory: ProcessFactory | None = None, stop_timeout_s: float = STOP_TIMEOUT_S
+) -> ChildProcess:
     """Return daphne on the supervisor's listening socket. While it restarts, browsers wait and are not refused."""
     arguments = [
         "web",
@@ -184,7 +194,9 @@ def make_web_process(pipe: int, listening: int, factory: ProcessFactory | None =
         "--websocket-max-frame-size", "4096",
         "socialsite.asgi:application",
     ]  # fmt: skip
-    return ChildProcess("web", arguments, pipe, inherited_fds=[listening], factory=factory)
+    return ChildProcess(
+        "web", arguments, pipe, inherited_fds=[listening], factory=factory, stop_timeout_s=stop_timeout_s
+    )
 
 
 def make_worker_process(pipe: int, factory: ProcessFactory | None = None) -> ChildProcess:

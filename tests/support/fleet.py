@@ -19,9 +19,13 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 class DaphneFleet:
-    """A fleet of `size` daphnes; `async with` starts and stops them. `notes` are their systemd messages in order."""
+    """A fleet of `size` daphnes; `async with` starts and stops them. `notes` are their systemd messages in order.
 
-    def __init__(self, redis_url: str, size: int, **environment: str) -> None:
+    With `web_processes`, each of them is a supervisor with so many web processes.
+    """
+
+    def __init__(self, redis_url: str, size: int, *, web_processes: int = 0, **environment: str) -> None:
+        self._web_processes = web_processes
         self.listening_socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.notes: list[str] = []
         self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -64,7 +68,7 @@ class DaphneFleet:
     async def __aenter__(self) -> Self:
         for place in range(self.size):
             self._processes.append(self._start())
-            await self.wait_for_notes("READY=1", place + 1)
+            await self.wait_for_notes("READY=1", (place + 1) * max(1, self._web_processes))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -77,13 +81,16 @@ class DaphneFleet:
         self._log.close()
         self._directory.cleanup()
 
+    def pid(self, place: int) -> int:
+        return self._processes[place].pid
+
     async def restart(self, place: int) -> int:
         """Restart as `systemctl restart` does and return the old process's exit status."""
         old, ready_count = self._processes[place], self.notes.count("READY=1")
         old.send_signal(signal.SIGTERM)
         status = await self.wait_for_exit(old)
         self._processes[place] = self._start()
-        await self.wait_for_notes("READY=1", ready_count + 1)
+        await self.wait_for_notes("READY=1", ready_count + max(1, self._web_processes))
         return status
 
     async def stop(self, place: int) -> int:
@@ -102,14 +109,16 @@ class DaphneFleet:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         fd = self.listening_socket.fileno()
+        daphne = [
+            "daphne", "--fd", str(fd), "--verbosity", "0", "--no-server-name",
+            "--http-timeout", "60", "--websocket-max-message-size", "4096",
+            "--websocket-max-frame-size", "4096", "socialsite.asgi:application",
+        ]  # fmt: skip
+        pool = ["socialsite.quickstart.server_pool", "--web-processes", str(self._web_processes), "--fd", str(fd)]
         return subprocess.Popen(
-            [
-                sys.executable, "-m", "daphne", "--fd", str(fd), "--verbosity", "0", "--no-server-name",
-                "--http-timeout", "60", "--websocket-max-message-size", "4096",
-                "--websocket-max-frame-size", "4096", "socialsite.asgi:application",
-            ],
+            [sys.executable, "-m", *(pool if self._web_processes else daphne)],
             cwd=BASE_DIR,
             env=self._environment,
             pass_fds=[fd],
             stderr=self._log,
-        )  # fmt: skip
+        )

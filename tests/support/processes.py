@@ -22,6 +22,12 @@ def proportional_kb(pids: Iterable[int]) -> int:
     return sum(int(line.split()[1]) for text in rollups for line in text.splitlines() if line.startswith("Pss:"))
 
 
+def private_kb(pid: int) -> int:
+    """Return the memory that only this process has."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+
+
 def open_files(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 

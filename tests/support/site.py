@@ -104,13 +104,7 @@ class QuickstartSite:
         return self._find_children(re.compile(r"socialsite\.quickstart\.child_process \d+ (\w+)"))
 
     def _find_children(self, pattern: re.Pattern[str]) -> dict[str, int]:
-        """Return the child processes of the supervisor whose command line has the pattern, by its group."""
-        listing = subprocess.run(
-            [need("ps"), "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
-        )
-        rows = (line.split(None, 2) for line in listing.stdout.splitlines())
-        found = ((int(pid), pattern.search(command)) for pid, parent, command in rows if int(parent) == self.pid)
-        return {match[1]: pid for pid, match in found if match}
+        return {match[1]: pid for pid, match in find_children(self.pid, pattern)}
 
     def interrupt(self) -> int:
         """Send Ctrl-C and return the exit status."""
@@ -158,6 +152,14 @@ def running_site(data: Path, **environment: str) -> Iterator[QuickstartSite]:
         if (server := EmbeddedServer(data)).is_running():  # left by a killed site
             server.start()
             server.stop()
+
+
+def find_children(supervisor: int, pattern: re.Pattern[str]) -> list[tuple[int, re.Match[str]]]:
+    """Return the child processes of a supervisor whose command line has the pattern, with the match."""
+    listing = subprocess.run([need("ps"), "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
+    rows = (line.split(None, 2) for line in listing.stdout.splitlines())
+    found = ((int(pid), pattern.search(command)) for pid, parent, command in rows if int(parent) == supervisor)
+    return [(pid, match) for pid, match in found if match]
 
 
 def is_alive(pid: int) -> bool:
