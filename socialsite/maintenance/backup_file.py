@@ -28,8 +28,8 @@ BLOCK_BYTES = 1 << 20  # before compression
 MAX_BLOCK_BYTES = 1 << 28
 """Limit of a block before and after compression. A block exceeds BLOCK_BYTES only by its last record."""
 SMALL_BLOCK_BYTES, MAX_RATIO = 8 << 20, 100
-"""A block above this size is at most so many times larger than its compressed form: a file of some kB, whoever made
-it, takes little memory. Values of the site have ratios below 20."""
+"""A block above this size is at most MAX_RATIO times larger than its compressed form, so that a small file takes little
+memory. Values of the site have ratios below 20."""
 
 T = TypeVar("T")
 

@@ -56,8 +56,10 @@ class StaticFiles:
 
 
 async def _send_response(response: Response, send: Send, address: str) -> None:
-    """Send a file in pieces, each when the reader has read the piece before. A piece comes from the page cache of the
-    system: a thread would cost more than the read."""
+    """Send a file in pieces, each after the reader has read the piece before.
+
+    Pieces are read from the page cache of the system. A thread would cost more than the read.
+    """
     headers = [(name.lower().encode(), value.encode("latin1")) for name, value in response.headers]
     headers.append((b"x-content-type-options", b"nosniff"))
     await send({"type": "http.response.start", "status": int(response.status), "headers": headers})
