@@ -24,6 +24,7 @@ from timelines.importing.posts import PostsImport, PostsOptions, compute_shift
 from timelines.importing.rows import RowRules
 from timelines.media.processing import EncodePicture, MediaProcessing, encode_job
 from timelines.media.service import MediaService
+from timelines.popular.service import PopularPostsService
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
 
@@ -55,6 +56,7 @@ class DemoLoader:
     accounts: AccountService
     reading: ReadingService
     reactions: ReactionsService
+    popular: PopularPostsService
     graph_import: GraphImport
     posts_import: PostsImport
     media: MediaService
@@ -104,6 +106,7 @@ class DemoLoader:
                 acts.append(boost(account_id=draw.choice(people), post_id=entry.id, now_ms=now_ms))
         for batch in batches(acts, REACTIONS_AT_ONCE):
             await run_together(*batch)
+        await self.popular.refill()
 
     async def _create_profiles(self, name: str, now_ms: int) -> dict[str, AccountId]:
         """Create the accounts of a file and set their names. Returns their ids by handle."""

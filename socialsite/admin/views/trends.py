@@ -1,5 +1,6 @@
-"""The page on which staff holds hashtags back from the trends, and accounts back from suggestions."""
+"""The page on which staff holds back hashtags from trends, accounts from suggestions and posts from popular posts."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,19 +16,23 @@ from socialsite.admin.requests import build_next_url, get_actor, get_services, r
 from socialsite.admin.sanctions import get_target
 from socialsite.admin.site_forms import describe_variable
 from socialsite.errors import ApiError, Invalid
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, PostId
 from socialsite.site.service import SiteService
 from socialsite.site.settings import LIST_SIZES
 from socialsite.web.middleware.errors import shows_errors
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_form_data
 from socialsite.web.responses import done, respond
+from timelines.errors import PostNotFound
 from timelines.hashtags.trends import TrendService
+from timelines.pages.presenters import post_url
 from timelines.pages.queries import decode_id, parse_cursor
 from timelines.text.token_scanner import normalize_tag
 
 TAG_LISTS = ("held_hashtags", "allowed_hashtags")
 ACCOUNT_LIST = "held_accounts"
+POST_LIST = "held_posts"
+_POST_ID = re.compile(r"(?:^|/)([1-9][0-9]{0,15})/?$", re.ASCII)
 ROWS_PER_PAGE = 50
 
 
@@ -41,9 +46,13 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
     ]
     skipped = parse_cursor(request.GET, decode_id) or 0
     end = skipped + ROWS_PER_PAGE
-    next_url = build_next_url(request, end if max(len(tags), len(site.held_accounts)) > end else None)
-    tags, held_ids = tags[skipped:end], site.held_accounts[skipped:end]
+    next_url = build_next_url(
+        request, end if max(len(tags), len(site.held_accounts), len(site.held_posts)) > end else None
+    )
+    tags, held_ids, held_posts = tags[skipped:end], site.held_accounts[skipped:end], site.held_posts[skipped:end]
+    fields, message = get_form_data(request), next(iter(error.fields.values()), error.message) if error else ""
     authors = await request.services[AccountService].find_authors(AccountId(int(id)) for id in held_ids)
+    urls = await _find_post_urls(request, held_posts)
     return respond(
         request,
         "ops/trends.html",
@@ -53,31 +62,43 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
             "reviews": site.reviews_trends,
             "tags_note": next((describe_variable(name) for name in TAG_LISTS if name in fixed), ""),
             "accounts_note": describe_variable(ACCOUNT_LIST) if ACCOUNT_LIST in fixed else "",
-            "handle": Placeholder(get_form_data(request).get("handle", "")),
-            "error": next(iter(error.fields.values()), error.message) if error else "",
+            "held_posts": [(id, urls.get(id)) for id in held_posts],
+            "posts_note": describe_variable(POST_LIST) if POST_LIST in fixed else "",
+            "handle": Placeholder(fields.get("handle", "")),
+            "post": Placeholder(fields.get("post", "")),
+            "error": "" if "post" in fields else message,
+            "post_error": message if "post" in fields else "",
             "next_url": next_url,
             "page_title": _("Trends"),
         },
         data=lambda: {
             "tags": tags,
             "held_accounts": [author_json(each) for each in authors.values()],
+            "held_posts": list(held_posts),
             "next": next_url,
         },
         status=422 if error else 200,
     )
 
 
-@shows_errors(index, AccountNotFound, Invalid)
+@shows_errors(index, AccountNotFound, PostNotFound, Invalid)
 async def change(request: SiteRequest) -> HttpResponseBase:
-    """Hold back or show a hashtag (`tag`) or an account (`handle`).
+    """Hold back or show a hashtag (`tag`), a post (`post`, its address or id) or an account (`handle`).
 
-    Raises FieldErrors, AccountNotFound, CannotModerateStaff, CannotModerateSelf, Invalid if a list is full, and
-    SetByEnvironment.
+    Raises PostNotFound, FieldErrors, AccountNotFound, CannotModerateStaff, CannotModerateSelf, Invalid if a list is
+    full, and SetByEnvironment.
     """
     services, fields = get_services(request), get_form_data(request)
     action = parse_choice("action", fields.get("action"), ("hold", "show"))
     tag = normalize_tag(fields.get("tag", "").removeprefix("#"))
-    if tag:
+    if "post" in fields:
+        found = _POST_ID.search(fields["post"].strip())
+        if found is None or (
+            action == "hold" and await services.repositories.posts.find(PostId(int(found[1]))) is None
+        ):
+            raise PostNotFound
+        entry, target = found[1], f"post:{found[1]}"
+    elif tag:
         entry, target = tag, f"hashtag:{tag}"
     else:
         account = await services.accounts.find_by_handle(fields.get("handle", "").strip().removeprefix("@"))
@@ -87,12 +108,20 @@ async def change(request: SiteRequest) -> HttpResponseBase:
             await get_target(services, get_actor(request), AccountId(account.id))
         entry, target = str(account.id), f"account:{account.id}"
     tag_lists = {"held_hashtags": action == "hold", "allowed_hashtags": action == "show"}
-    lists = tag_lists if tag else {ACCOUNT_LIST: action == "hold"}
+    lists = tag_lists if tag else {POST_LIST if "post" in fields else ACCOUNT_LIST: action == "hold"}
     edits = {name: partial(_edit, name, entry, is_added) for name, is_added in lists.items()}
     services.site.check(edits)
     await record_action(request, action, target)
     site = await services.site.change(**edits)
     return done(request, {name: getattr(site, name) for name in edits}, default="/ops/trends/")
+
+
+async def _find_post_urls(request: SiteRequest, post_ids: Sequence[str]) -> dict[str, str]:
+    """Return the address of each post that exists."""
+    services = get_services(request)
+    posts = await services.repositories.posts.find_shown([PostId(int(id)) for id in post_ids])
+    authors = await services.accounts.find_authors({post.author_id for post in posts.values()})
+    return {str(id): post_url(id, authors[post.author_id]) for id, post in posts.items() if post.author_id in authors}
 
 
 def _edit(name: str, entry: str, is_added: bool, entries: Sequence[str]) -> tuple[str, ...]:

@@ -51,6 +51,8 @@ def lasting(deployment: Deployment) -> list[str]:
 async def test_the_public_timeline_begins_minutes_ago_in_several_languages(services: Services) -> None:
     now_ms = services.clock.now_ms()
     await services.demo.load(now_ms)
+    popular, _ = await services.popular.read(None, (), offset=0, limit=20)
+    assert len(popular) >= 10
     page = await services.reading.public(viewer_id=None, limit=100)
     assert now_ms - 10 * MINUTE_MS < page.entries[0].post.created_ms < now_ms
     assert len({entry.author.display_name for entry in page.entries}) > 25

@@ -9,7 +9,7 @@ from socialsite.admin.audit_log import AuditLog
 from socialsite.alerts.service import AlertService
 from socialsite.alerts.watch import AlertWatch
 from socialsite.container import Services
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, PostId
 from tests.support.browser import HttpBrowser
 from tests.support.visitor import PASSWORD
 from tests.support.world import World
@@ -147,3 +147,29 @@ async def test_an_unknown_account_is_told_beside_its_field(sam: HttpBrowser) -> 
     assert "field-wrong" in page.text
     assert (await sam.post_json("/ops/trends/", handle="nobody", action="hold")).status_code == 404
     assert (await sam.post_json("/ops/trends/", tag="x", action="burn")).status_code == 422
+
+
+async def test_a_post_that_is_held_back_is_not_popular(
+    site: Services, sam: HttpBrowser, alice: HttpBrowser, world: World
+) -> None:
+    post = await alice.publish("popular")
+    for person in await world.people("liker1", "liker2"):
+        await site.reactions.like(account_id=person.id, post_id=PostId(int(post["id"])), now_ms=site.clock.now_ms())
+    await site.popular.refill()
+
+    async def popular() -> list[str]:
+        return [each["id"] for each in (await alice.get_json("/search/")).json()["posts"]]
+
+    assert await popular() == [post["id"]]
+    assert (
+        await sam.post_json("/ops/trends/", post=f"http://testserver{post['url']}", action="hold")
+    ).status_code == 200
+    assert await popular() == []
+    page = (await sam.get("/ops/trends/")).text
+    assert f'<a href="{post["url"]}">' in page
+    for wrong in ("nothing", "9", ""):
+        refused = await sam.post("/ops/trends/", post=wrong, action="hold")
+        assert refused.status_code == 422
+        assert 'id="held-post-error"' in refused.text
+    await sam.post_json("/ops/trends/", post=post["id"], action="show")
+    assert await popular() == [post["id"]]
