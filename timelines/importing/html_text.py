@@ -1,7 +1,7 @@
 """Turns the HTML of a post into its text, as browsers show it (HTML Standard, "rendered text collection steps")."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -14,7 +14,7 @@ FORMATS_MAX = 200_000
 FORMAT = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)\b", re.IGNORECASE)
 BLOCKS = (
     "address, article, aside, blockquote, dd, div, dl, dt, figcaption, figure, footer, h1, h2, h3, h4, h5, h6, header, "
-    "hr, li, main, nav, ol, pre, section, table, tr, ul"
+    "hr, li, main, nav, ol, section, table, tr, ul"
 )
 HIDDEN = "script, style, template, noscript, title, svg, math, iframe, object"
 BREAK, BLOCK, PARAGRAPH, SPACE = "\x01", "\x02", "\x03", "\x04"
@@ -36,17 +36,15 @@ def html_to_text(html: str, name_mention: Callable[[str, str], str]) -> str:
     body = LexborHTMLParser(html.translate(MARKS)).body
     if body is None:
         return ""
-    for node in body.css(HIDDEN):
+    for node in _outermost(body, HIDDEN):
         node.decompose()
-    for node in body.css("img"):
-        node.replace_with(node.attributes.get("alt") or "")
-    for node in body.css("a"):
+    for tag, text in (("img", ""), ("br", BREAK)):
+        for node in body.css(tag):
+            node.replace_with(node.attributes.get("alt") or text)
+    for node in _outermost(body, "a"):
         node.replace_with(_link(node, name_mention))
-    for node in body.css("br"):
-        node.replace_with(BREAK)
-    for pre in body.css("pre"):
-        for node in [each for each in pre.traverse(include_text=True) if each.tag == "-text"]:
-            node.replace_with((node.text_content or "").replace("\n", BREAK).replace(" ", SPACE))
+    for node in _outermost(body, "pre"):
+        node.replace_with(BLOCK + node.text().replace("\n", BREAK).replace(" ", SPACE) + BLOCK)
     for node in body.css("td, th"):
         node.insert_before(" ")
     for selector, mark in ((BLOCKS, BLOCK), ("p", PARAGRAPH)):
@@ -54,6 +52,12 @@ def html_to_text(html: str, name_mention: Callable[[str, str], str]) -> str:
             node.insert_before(mark)
             node.insert_after(mark)
     return GAP.sub(_line_ends, LINE_END.sub(" ", body.text())).replace(SPACE, " ").strip()
+
+
+def _outermost(body: LexborNode, selector: str) -> Iterator[LexborNode]:
+    """Yield the elements until there are none. The caller removes each, with those inside it."""
+    while (node := body.css_first(selector)) is not None:
+        yield node
 
 
 def _line_ends(gap: re.Match[str]) -> str:

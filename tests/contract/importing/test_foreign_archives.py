@@ -9,6 +9,7 @@ tuskyapp/Tusky#2272, jointakahe/takahe#671, misskey-dev/misskey#4816.
 import gzip
 import json
 import tarfile
+import time
 import zipfile
 from io import BytesIO
 from typing import Any
@@ -227,6 +228,16 @@ def test_a_hostile_tar_is_unreadable(tar: bytes) -> None:
 def test_the_html_of_a_post_keeps_its_lines_and_links(html: str, text: str) -> None:
     (row,), _ = read_rows(mastodon(note(1, html)))
     assert row["text"] == text
+
+
+@pytest.mark.parametrize("html", [
+    "<pre>a " * 4_999, "<object>" * 2_400 + "</object>" * 2_400, "<svg><title>a</title><style>b</style></svg>x" * 700,
+    "<div>" * 4_999, "<pre></pre>x" * 2_499, "<a href=/>1<table><tr><td><a href=/>2</a></td></tr></table></a>" * 40,
+])  # fmt: skip
+def test_no_html_makes_the_reader_slow(html: str) -> None:
+    began = time.process_time()
+    assert read_rows(mastodon(note(1, html)))[1] == {}
+    assert time.process_time() - began < 2
 
 
 def mention(name: str, href: str, shown: str = "bob") -> dict[str, Any]:
