@@ -1,8 +1,10 @@
 """Restart rules of quickstart's supervisor."""
 
+import os
+
 import pytest
 
-from socialsite.quickstart.supervisor import ManagedProcess, Supervisor
+from socialsite.quickstart.supervisor import ChildProcess, ManagedProcess, Supervisor
 from socialsite.store.embedded.binaries import EmbeddedServerError
 
 
@@ -103,3 +105,16 @@ def test_a_process_whose_start_failed_is_stopped_too() -> None:
         supervisor.start([part])
     supervisor.stop()
     assert part.journal == ["stop redis"]
+
+
+def test_a_child_process_without_a_factory_loads_the_site_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "k" * 50)
+    reading, writing = os.pipe()
+    statuses = []
+    for arguments in (["--version"], ["no_such_command"]):
+        process = ChildProcess("preparation", ["preparation", *arguments], reading)
+        statuses.append(Supervisor(print).run_to_end(process))
+        assert not process.is_alive()
+    os.close(reading)
+    os.close(writing)
+    assert statuses == [0, 1]

@@ -1,6 +1,7 @@
 """Several web processes of one unit: forks of one process on one listening socket."""
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ from tests.support.fleet import DaphneFleet
 from tests.support.processes import private_kb
 from tests.support.rolling import restart_all_under_load
 from tests.support.site import find_children, is_alive
+from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -50,3 +52,34 @@ async def test_a_killed_supervisor_leaves_no_process_and_the_next_one_serves(red
         await fleet.restart(0)
         await asyncio.to_thread(wait_until, lambda: not any(map(is_alive, old)), timeout_s=60)
         assert {(await client.get("/livez")).status_code for _ in range(10)} == {200}
+
+
+async def test_acknowledged_posts_exist_after_kills_of_each_process_of_a_pool(redis_url):
+    async with DaphneFleet(redis_url, 1, web_processes=2) as fleet:
+        author = await asyncio.to_thread(HttpVisitor(fleet.origin, "alice").sign_up)
+        has_ended, acknowledged = asyncio.Event(), set()
+
+        def publish() -> None:
+            with contextlib.suppress(httpx.TransportError):
+                answer = author.post("/posts/", text=f"post {len(acknowledged)}")
+                if answer.status_code == 201:
+                    acknowledged.add(answer.json()["id"])
+
+        async def publish_until_ended() -> None:
+            while not has_ended.is_set():
+                await asyncio.to_thread(publish)
+
+        async def wait_for_posts(count: int) -> None:
+            wanted = len(acknowledged) + count
+            await asyncio.to_thread(wait_until, lambda: len(acknowledged) >= wanted, timeout_s=60)
+
+        publishing = asyncio.create_task(publish_until_ended())
+        for victim in (*web_processes(fleet), find_children(fleet.pid(0), FACTORY)[0][0], fleet.pid(0)):
+            await wait_for_posts(5)
+            os.kill(victim, signal.SIGKILL)
+        await fleet.restart(0)
+        await wait_for_posts(5)
+        has_ended.set()
+        await publishing
+        page = await asyncio.to_thread(author.get, "/@alice/?limit=100")
+        assert acknowledged <= {post["id"] for post in page["posts"]}
