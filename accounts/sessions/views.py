@@ -78,6 +78,7 @@ async def signup_page(request: SiteRequest, code: str = "") -> HttpResponse:
     """Show the form of a new account, or the reason why there is none. `code` is that of an invitation."""
     inviter = await request.services[JoiningService].check(code)
     form = SignUpForm(initial={"invitation": code}, asks_reason=_asks_reason(request, code))
+    form.fields["handle"].widget.attrs["autofocus"] = True
     return render_form(request, SIGNUP_TEMPLATE, form, page=_sign_up_page(request, inviter))
 
 
@@ -162,6 +163,7 @@ async def _find_handle_fault(request: SiteRequest, form: SignUpForm) -> Mapping[
 
 async def login_page(request: SiteRequest) -> HttpResponse:
     form = LoginForm(initial={"next": request.GET.get("next", "")})
+    form.fields["username"].widget.attrs["autofocus"] = True
     return render_form(request, "accounts/login.html", form)
 
 

@@ -1,9 +1,11 @@
 """The pages on which users change their own account: profile, password, sessions, deletion."""
 
+import re
 from typing import Any
 
 from django.conf import settings as django_settings
 from django.http import HttpResponse
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 from msgspec import structs
@@ -99,9 +101,19 @@ async def preferences_page(request: SiteRequest) -> HttpResponse:
     return respond(
         request,
         "accounts/preferences.html",
-        page=lambda: {"chosen": chosen, "language_names": LANGUAGE_NAMES},
+        page=lambda: {"chosen": chosen, "language_names": LANGUAGE_NAMES, **_sort_languages(request, chosen.languages)},
         data=lambda: preferences_json(chosen),
     )
+
+
+def _sort_languages(request: SiteRequest, chosen: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Return the languages that the viewer chose or may read, and the others."""
+    accepted = re.findall(r"\b[a-z]{2,3}\b", request.META.get("HTTP_ACCEPT_LANGUAGE", "")[:200].lower())
+    near = dict.fromkeys((*chosen, get_language(), *accepted, *(code for code, _name in django_settings.LANGUAGES)))
+    return {
+        "near_languages": {code: LANGUAGE_NAMES[code] for code in near if code in LANGUAGE_NAMES},
+        "other_languages": {code: name for code, name in LANGUAGE_NAMES.items() if code not in near},
+    }
 
 
 async def edit_preferences(request: SiteRequest) -> HttpResponse:

@@ -77,6 +77,9 @@ def page_context(request: SiteRequest) -> dict[str, object]:
             "may_invite": account.is_staff or get_site(request).members_invite,
             "is_at_own_profile": path == f"/@{account.handle}/",
         },
+        "is_logged_out": account is None
+        and hasattr(request, "session")
+        and settings.SESSION_COOKIE_NAME in request.COOKIES,
         "viewer_avatar": "",
         "viewer_icon": "",
         "site_name": site.title,

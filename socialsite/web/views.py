@@ -132,6 +132,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Respond to a failed CSRF check (settings.CSRF_FAILURE_VIEW). Django logs the reason."""
     message = _("This page is out of date. Please reload it and send again.")
+    if getattr(request, "account", None) is None and not request.path.startswith("/accounts/"):
+        message = _("You are logged out. Log in to continue.")
     return error_response(
         cast(SiteRequest, request), HTTPStatus.FORBIDDEN, "csrf", message, template="errors/csrf.html"
     )

@@ -149,8 +149,10 @@ function addReveal(input) {
   });
   const box = document.createElement("div");
   box.className = "reveal";
+  const hadFocus = input === document.activeElement;
   input.replaceWith(box);
   box.append(input, button);
+  if (hadFocus) input.focus();
 }
 
 export function enhanceActions() {

@@ -139,6 +139,17 @@ function guard(form) {
   for (const kind of ["input", "change"]) form.addEventListener(kind, look);
 }
 
+/** A field above many choices shows only those that contain its text. */
+for (const filter of document.querySelectorAll("[data-filter]")) {
+  const box = boxOf(filter);
+  const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+  box.hidden = false;
+  filter.addEventListener("input", () => {
+    for (const label of box.nextElementSibling.children) label.hidden = !fold(`${label.textContent} ${label.lang}`).includes(fold(filter.value.trim()));
+  });
+  filter.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
+}
+
 for (const form of document.querySelectorAll("form[data-done]")) {
   keepTyped(form);
   if ("guard" in form.dataset) guard(form);

@@ -7,7 +7,9 @@ from tests.browser.conftest import OpenReader
 from tests.support.page_health import find_page_problems
 from tests.support.visitor import HttpVisitor
 
-SIZES = pytest.mark.parametrize("viewport", [{"width": 390, "height": 844}, {"width": 1280, "height": 800}], ids=str)
+SIZES = pytest.mark.parametrize(
+    "viewport", [{"width": 390, "height": 844}, {"width": 1280, "height": 800}], ids=["phone", "laptop"]
+)
 
 
 @SIZES

@@ -129,7 +129,7 @@ def report_friend(scene: PageScenario) -> str:
 def a_report_form(scene: PageScenario) -> None:
     posts = scene.own.get(f"/@{scene.friend.handle}/")["posts"]
     scene.reader.go_to(f"/reports/new/?post={posts[0]['id']}")
-    scene.reader.page.locator(".options-details > summary").click()
+    scene.reader.page.locator(".options-details > summary").first.click()
 
 
 def own_reports(scene: PageScenario) -> None:

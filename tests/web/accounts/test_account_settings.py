@@ -173,3 +173,15 @@ async def test_a_suspended_account_is_signed_out_at_once(alice, site):
     account = await site.accounts.get_by_handle("alice")
     await site.accounts.suspend(account_id=account.id)
     assert not await alice.is_signed_in()
+
+
+async def test_the_languages_that_a_reader_may_know_are_first(alice):
+    await alice.post("/accounts/preferences/", languages=["", "eu"])
+    alice.http.headers["Accept-Language"] = "ca,ro;q=0.5"
+    near, _details, others = (await alice.get("/accounts/preferences/")).text.partition("<details")
+    codes = [re.findall(r'name="languages" value="([a-z]+)"', part) for part in (near, others)]
+    assert codes[0][0] == "eu"
+    assert {"ca", "ro", "en", "ar", "ja"} < set(codes[0])
+    assert len(codes[0]) == 11
+    assert "af" in codes[1]
+    assert not set(codes[0]) & set(codes[1])

@@ -13,6 +13,7 @@ from accounts.accounts import passwords
 from accounts.errors import PasswordsBusy
 from accounts.mail.links import address_digest
 from accounts.security.browsers import KnownBrowser
+from socialsite.ids import AccountId
 from socialsite.limits import NETWORKS_PER_HANDLE
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
@@ -251,3 +252,24 @@ async def test_an_invalid_session_cookie_is_deleted(visitor, cookie):
     answer = await visitor.http.get("/public/", headers={"Cookie": f"sessionid={cookie}"})
     assert answer.status_code == 200
     assert cookies_of(answer)["sessionid"].value == ""
+
+
+async def test_a_page_says_once_that_the_session_has_ended(site, visitor, alice):
+    text = "You are logged out. Log in to continue."
+    words = re.compile(rf'class="flash" role="status"><p>{text}')
+    assert not words.search((await visitor.get("/public/")).text)
+    assert not words.search((await alice.get("/public/")).text)
+    await site.sessions.end_all(AccountId(1))
+    assert words.search((await alice.get("/public/")).text)
+    assert not words.search((await alice.get("/public/")).text)
+    answer = await alice.http.post("/posts/", data={"text": "kept", "csrfmiddlewaretoken": "b" * 32})
+    assert answer.status_code == 403
+    assert 'class="btn" href="/accounts/login/"' in answer.text
+    assert "kept" in answer.text
+    answer = await alice.http.post("/posts/", json={}, headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.json()["message"]) == (403, text)
+
+
+async def test_the_cursor_is_in_the_field_that_is_typed_first(visitor):
+    for path, name in (("/accounts/login/", "username"), ("/accounts/signup/", "handle")):
+        assert re.findall('name="([^"]+)"[^>]* autofocus', (await visitor.get(path)).text) == [name]
