@@ -109,16 +109,10 @@ class Quickstart:
         factory = ProcessFactory([reading, listening.fileno()]) if adopt_orphans() else None
         supervisor.start([factory] if factory else [])
         supervisor.start([RedisProcess(EmbeddedServer(self.directory))])
-        arguments = [
-            "--data",
-            str(self.directory),
-            "--verbosity",
-            str(self.verbosity),
-            *([] if demo else ["--no-demo"]),
-        ]
-        preparation = ["preparation", "quickstart", "--prepare", *arguments]
-        if status := supervisor.run_to_end(ChildProcess("preparation", preparation, reading, factory=factory)):
-            sys.exit(status)
+        options = ["--data", str(self.directory), "--verbosity", str(self.verbosity), *([] if demo else ["--no-demo"])]
+        words = ["preparation", "quickstart", "--prepare", *options]
+        if supervisor.run_to_end(ChildProcess("preparation", words, reading, factory=factory)) != 0:
+            sys.exit(1)  # the preparation, or the factory, has printed the reason
         web = make_web_process(reading, listening.fileno(), factory)
         supervisor.start([make_worker_process(reading, factory), web])
         supervisor.run(self.announce_readiness)

@@ -21,7 +21,7 @@ from tests.support.site import ROOT, QuickstartSite, is_alive, running_site
 from tests.support.visitor import PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 
-MEMORY_KB = 220_000
+MEMORY_KB = 195_000
 Start = Callable[..., QuickstartSite]
 pytestmark = pytest.mark.slow
 
@@ -105,6 +105,13 @@ def test_a_second_start_on_the_same_data_exits_1_with_one_line(site: QuickstartS
     assert second.wait() == 1
     assert [line for line in second.lines if line] == [f"CommandError: A quickstart already runs on {site.data}."]
     assert site.status() == 200
+
+
+def test_a_wrong_setting_exits_1_with_one_line(data: Path) -> None:
+    site = QuickstartSite(data, "--no-demo", "--port", "0", environment={"FOLLOW_PARTITIONS": "many"})
+    assert site.wait() == 1
+    assert site.lines == ['The settings cannot be used: FOLLOW_PARTITIONS must be a whole number, not "many".']
+    assert not EmbeddedServer(data).is_running()
 
 
 def test_a_taken_port_exits_1_with_one_line(start: Start) -> None:
