@@ -16,6 +16,10 @@ function write(value) {
   if (document.cookie) document.cookie = `${NAME}=${value}; path=/; samesite=lax${isSecure ? "; secure" : ""}`;
 }
 
+/** A transition between two pages that the browser leaves out is no error. */
+for (const kind of ["pageswap", "pagereveal"])
+  addEventListener(kind, ({ viewTransition }) => viewTransition?.ready.catch(() => {}));
+
 /** Pages that were left earlier are loaded again when they are shown. This page shows the change itself. */
 export function noteChange() {
   write((shown = `${handle}.${Date.now()}`));
