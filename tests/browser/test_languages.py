@@ -94,8 +94,7 @@ def test_a_reader_of_arabic_logs_in_posts_and_answers(
 
     post = friend.publishes("a thread")
     browser.go_to(post["url"])
-    page.locator("main textarea[name=text]").fill("رد")
-    page.locator("main form[data-composer] [type=submit]").click()
+    browser.publish("رد")
     expect(page.locator("main .post-text", has_text="رد").last).to_be_visible()
     browser.go_to(f"/@{friend.handle}/")
     page.locator(".relation-menu > summary, .menu > summary").first.click()

@@ -95,7 +95,9 @@ class BrowserPage:
         self.page.remove_listener("websocket", hears)
 
     def publish(self, text: str) -> None:
-        """Publish a post with the composer of the open page."""
+        """Publish a post with the composer of the open page, which a phone shows in a sheet."""
+        if not self.page.locator("[data-composer]").is_visible():
+            self.page.locator("main a[data-compose], .nav-compose a").first.click()
         self.page.locator("[data-composer] textarea[name=text]").fill(text)
         self.page.locator("[data-composer] [type=submit]").click()
 
