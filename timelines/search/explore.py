@@ -7,13 +7,12 @@ from typing import Final
 import msgspec
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.sessions.authentication import require_account
 from socialsite.tasks import run_together
-from socialsite.web.page_cache import Placeholder
+from socialsite.web.page_cache import Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest, get_viewer_id
 from socialsite.web.responses import respond
 from timelines.following.presenters import accounts_with_follow_state
@@ -85,8 +84,8 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
 
 
 def _join_rows(rows: Iterable[str]) -> Placeholder | str:
-    html = "".join(rows)
-    return Placeholder(SafeString(html)) if html else ""
+    parts = RenderedParts(row.encode() for row in rows)
+    return Placeholder(parts) if parts else ""
 
 
 @lru_cache(maxsize=2_048)
