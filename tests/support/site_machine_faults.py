@@ -13,8 +13,8 @@ from tests.support.site_machine_acts import POST_DRAFTS, PeopleActions, PostDraf
 from tests.support.site_machine_pages import ADOPTING_WORKER
 from timelines import keys
 
-SHARED_CACHE_PATTERNS = ("public:*", "timelines:*:tag", "search:*", "posts:*:preview")
-"""Caches that are rebuilt only by `rebuild_timelines --all`, not by reads."""
+SHARED_CACHE_PATTERNS = ("public:*", "timelines:*:tag", "search:*", "posts:*:preview", "series:{popular}:posts:*")
+"""Caches that are rebuilt only by `rebuild_timelines --all` or by the worker, not by reads."""
 
 
 def own_caches(owner: int, lists: Sequence[int]) -> list[Key]:

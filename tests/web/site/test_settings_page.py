@@ -181,13 +181,15 @@ async def test_a_variable_disables_its_field_and_is_named(redis_urls: StoreUrls,
 async def test_the_page_of_trends_names_the_variables_of_its_lists(
     redis_urls: StoreUrls, open_staff: OpenStaff
 ) -> None:
-    config = ServiceConfig(site_environment={"held_hashtags": ("tea",), "held_accounts": ("1",)})
+    held = {"held_hashtags": ("tea",), "held_accounts": ("1",), "held_posts": ("1",)}
+    config = ServiceConfig(site_environment=held)
     async with open_services(redis_urls, config) as opened:
         loop_services.bind(opened)
         sam = await open_staff(opened)
         page = (await sam.get("/ops/trends/")).text
         assert "SITE_HELD_HASHTAGS" in page
         assert "SITE_HELD_ACCOUNTS" in page
+        assert "SITE_HELD_POSTS" in page
         assert 'action="/ops/trends/"' not in page
         for fields in ({"tag": "tea", "action": "show"}, {"handle": "member5", "action": "show"}):
             refused = await sam.post_json("/ops/trends/", **fields)
