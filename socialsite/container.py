@@ -4,9 +4,7 @@ A request passes view or consumer -> service -> repository -> store -> node. Eac
 used. Only code outside the apps imports this module; views get a service by its class: `request.services[Class]`.
 """
 
-from collections.abc import Callable
-from dataclasses import is_dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Protocol, TypeVar, get_type_hints
 
 from accounts import keys as account_keys
@@ -40,6 +38,7 @@ from socialsite.recipes.rate_limit import RateLimiter, Rule
 from socialsite.recipes.worker import BackgroundQueue
 from socialsite.repositories import AnyClock, Repositories
 from socialsite.service_config import ServiceConfig
+from socialsite.service_factory import BuiltService, field_types
 from socialsite.site.service import SiteService
 from socialsite.store import Store
 from timelines import keys
@@ -120,24 +119,6 @@ from timelines.visibility.rights import requires_follow
 S = TypeVar("S")
 
 
-@cache
-def field_types(service_class: Callable[..., object]) -> dict[str, object]:
-    """Return the types of the fields of a dataclass, or of the parameters of another class."""
-    types = get_type_hints(service_class if is_dataclass(service_class) else service_class.__init__)
-    return {name: field_type for name, field_type in types.items() if name != "return"}
-
-
-class _Built(cached_property[S]):
-    """A cached property whose service `Services._build` builds without explicit parts."""
-
-    def __init__(self, service_class: type[S]) -> None:
-        def build(services: "Services") -> S:
-            return services._build(service_class)
-
-        build.__annotations__["return"] = service_class  # read for ATTRIBUTE_BY_CLASS
-        super().__init__(build)
-
-
 class Services:
     """The services of one event loop, each built when it is first used.
 
@@ -155,7 +136,7 @@ class Services:
         """Raise ArchiveUnavailable if the archive of old posts does not answer."""
         await self.repositories.archive.check()
 
-    def _build(self, service_class: type[S], **parts: object) -> S:
+    def build(self, service_class: type[S], **parts: object) -> S:
         """Return a service of this class. Fields that are not in `parts` are filled by type or name.
 
         A field whose type is a service or repository class gets that service or repository. If several repositories
@@ -186,14 +167,14 @@ class Services:
 
     # Services for all apps
 
-    ids = _Built(PostIdGenerator)
-    outbox = _Built(JobQueue)
+    ids = BuiltService(PostIdGenerator)
+    outbox = BuiltService(JobQueue)
 
     @cached_property
     def memory(self) -> MemoryGuard:
         return MemoryGuard(self.store, self.config.memory_reserve)
 
-    limits = _Built(RateLimiter)
+    limits = BuiltService(RateLimiter)
 
     @cached_property
     def action_limits(self) -> ActionLimits:
@@ -210,19 +191,19 @@ class Services:
     def meter(self) -> Meter:
         return self.statistics.meter
 
-    live = _Built(LiveService)
-    outgoing = _Built(OutgoingClient)
-    site = _Built(SiteService)
+    live = BuiltService(LiveService)
+    outgoing = BuiltService(OutgoingClient)
+    site = BuiltService(SiteService)
 
     # Accounts
 
-    security_events = _Built(SecurityEvents)
-    browsers = _Built(BrowserRegistry)
-    staff = _Built(StaffService)
+    security_events = BuiltService(SecurityEvents)
+    browsers = BuiltService(BrowserRegistry)
+    staff = BuiltService(StaffService)
 
     @cached_property
     def accounts(self) -> AccountService:
-        return self._build(
+        return self.build(
             AccountService,
             end_sessions=self.sessions.end_all,
             on_deletion_requested=self._store_deletion,
@@ -249,7 +230,7 @@ class Services:
 
     @cached_property
     def sessions(self) -> SessionService:
-        return self._build(
+        return self.build(
             SessionService,
             on_sessions_ended=self._close_session,
             on_session_replaced=self.repositories.push_subscriptions.move,
@@ -260,17 +241,17 @@ class Services:
         await self.live.session_ended(account_id, session_id)
         await self.repositories.push_subscriptions.remove(account_id, session_id)
 
-    factors = _Built(FactorService)
-    passkeys = _Built(PasskeyService)
-    pending_logins = _Built(PendingLogins)
-    access_tokens = _Built(AccessTokenService)
-    mail_queue = _Built(MailQueue)
-    mail = _Built(MailService)
-    mail_sending = _Built(MailSending)
-    joining = _Built(JoiningService)
-    oauth = _Built(OAuthService)
-    sanctions = _Built(SanctionRecords)
-    blocked_content = _Built(BlockedContent)
+    factors = BuiltService(FactorService)
+    passkeys = BuiltService(PasskeyService)
+    pending_logins = BuiltService(PendingLogins)
+    access_tokens = BuiltService(AccessTokenService)
+    mail_queue = BuiltService(MailQueue)
+    mail = BuiltService(MailService)
+    mail_sending = BuiltService(MailSending)
+    joining = BuiltService(JoiningService)
+    oauth = BuiltService(OAuthService)
+    sanctions = BuiltService(SanctionRecords)
+    blocked_content = BuiltService(BlockedContent)
 
     @cached_property
     def badge_port(self) -> BadgePort:
@@ -278,57 +259,57 @@ class Services:
 
     # Reading
 
-    expired_previews = _Built(ExpiredPreviews)
-    sources = _Built(Sources)
-    pipeline = _Built(ReadPipeline)
-    list_rules = _Built(ListRules)
-    fan_out_on_read = _Built(FanOutOnRead)
-    reading = _Built(ReadingService)
-    channel_resolver = _Built(ChannelResolver)
-    threads = _Built(ThreadService)
-    markers = _Built(MarkerService)
-    pins = _Built(PinService)
-    followed_hashtags = _Built(FollowedHashtagService)
-    public_hashtags = _Built(PublicHashtags)
-    trends = _Built(TrendService)
-    popular = _Built(PopularPostsService)
+    expired_previews = BuiltService(ExpiredPreviews)
+    sources = BuiltService(Sources)
+    pipeline = BuiltService(ReadPipeline)
+    list_rules = BuiltService(ListRules)
+    fan_out_on_read = BuiltService(FanOutOnRead)
+    reading = BuiltService(ReadingService)
+    channel_resolver = BuiltService(ChannelResolver)
+    threads = BuiltService(ThreadService)
+    markers = BuiltService(MarkerService)
+    pins = BuiltService(PinService)
+    followed_hashtags = BuiltService(FollowedHashtagService)
+    public_hashtags = BuiltService(PublicHashtags)
+    trends = BuiltService(TrendService)
+    popular = BuiltService(PopularPostsService)
 
     # Search
 
-    search = _Built(SearchService)
-    autocomplete = _Built(AutocompleteService)
-    search_indexer = _Built(SearchIndexer)
+    search = BuiltService(SearchService)
+    autocomplete = BuiltService(AutocompleteService)
+    search_indexer = BuiltService(SearchIndexer)
 
     # Notifications
 
-    notification_visibility = _Built(NotificationVisibility)
-    muted_threads = _Built(MutedThreadService)
+    notification_visibility = BuiltService(NotificationVisibility)
+    muted_threads = BuiltService(MutedThreadService)
 
     @cached_property
     def notifications(self) -> NotificationService:
-        return self._build(NotificationService, pushes=self.push)
+        return self.build(NotificationService, pushes=self.push)
 
-    preview_queue = _Built(PreviewQueue)
+    preview_queue = BuiltService(PreviewQueue)
 
     @cached_property
     def previews(self) -> PreviewService:
-        return self._build(PreviewService, announce_post=self.live.post_edited)
+        return self.build(PreviewService, announce_post=self.live.post_edited)
 
-    push_queue = _Built(PushQueue)
-    push = _Built(PushService)
-    push_sending = _Built(PushSending)
-    pending_notifications = _Built(PendingNotificationService)
-    digests = _Built(DigestService)
+    push_queue = BuiltService(PushQueue)
+    push = BuiltService(PushService)
+    push_sending = BuiltService(PushSending)
+    pending_notifications = BuiltService(PendingNotificationService)
+    digests = BuiltService(DigestService)
 
     # Pictures
 
-    media_queue = _Built(MediaQueue)
-    media_files = _Built(MediaFiles)
-    media_processing = _Built(MediaProcessing)
+    media_queue = BuiltService(MediaQueue)
+    media_files = BuiltService(MediaFiles)
+    media_processing = BuiltService(MediaProcessing)
 
     @cached_property
     def media(self) -> MediaService:
-        return self._build(MediaService, find_audience=self._find_audience)
+        return self.build(MediaService, find_audience=self._find_audience)
 
     async def _find_audience(self, viewer_id: AccountId | None, post_id: PostId) -> bool | None:
         """Return None if the viewer may not see the post, else whether everybody may see it."""
@@ -337,25 +318,25 @@ class Services:
 
     # Exports and imports of accounts
 
-    archive_queue = _Built(ArchiveQueue)
-    export_queue = _Built(ExportQueue)
-    archive_sources = _Built(ArchiveSources)
-    exports = _Built(ExportService)
+    archive_queue = BuiltService(ArchiveQueue)
+    export_queue = BuiltService(ExportQueue)
+    archive_sources = BuiltService(ArchiveSources)
+    exports = BuiltService(ExportService)
 
     @cached_property
     def imports(self) -> ImportService:
-        lists_import = self._build(AccountListsImport, following=self._build(FollowingService))  # without notifications
-        return self._build(ImportService, lists_import=lists_import)
+        lists_import = self.build(AccountListsImport, following=self.build(FollowingService))  # without notifications
+        return self.build(ImportService, lists_import=lists_import)
 
     # Publishing and reactions
 
-    author_timelines = _Built(AuthorTimelines)
-    first_links = _Built(FirstLinks)
-    post_writer = _Built(PostWriter)
+    author_timelines = BuiltService(AuthorTimelines)
+    first_links = BuiltService(FirstLinks)
+    post_writer = BuiltService(PostWriter)
 
     @cached_property
     def publishing(self) -> PublishingService:
-        return self._build(
+        return self.build(
             PublishingService,
             find_attachments=self.media.find_attachments,
             attach_pictures=self.media.attach,
@@ -367,38 +348,38 @@ class Services:
             hold_post=lambda author_id, form: self.drafts.hold(author_id, form),  # drafts needs this service
         )
 
-    edits = _Built(EditService)
-    new_hashtags = _Built(NewHashtagLimit)
-    boosts = _Built(BoostService)
-    polls = _Built(PollService)
-    quotes = _Built(QuoteService)
-    drafts = _Built(DraftService)
+    edits = BuiltService(EditService)
+    new_hashtags = BuiltService(NewHashtagLimit)
+    boosts = BuiltService(BoostService)
+    polls = BuiltService(PollService)
+    quotes = BuiltService(QuoteService)
+    drafts = BuiltService(DraftService)
 
     @cached_property
     def reactions(self) -> ReactionsService:
         track_pending = self.pending_notifications.track
-        return self._build(ReactionsService, track_pending=track_pending, check_room=self.memory.check)
+        return self.build(ReactionsService, track_pending=track_pending, check_room=self.memory.check)
 
     # Accounts and their relations
 
     @cached_property
     def following(self) -> FollowingService:
         track_pending = self.pending_notifications.track
-        return self._build(FollowingService, notifications=self.notifications, track_pending=track_pending)
+        return self.build(FollowingService, notifications=self.notifications, track_pending=track_pending)
 
-    follow_requests = _Built(FollowRequestService)
-    blocks_and_mutes = _Built(BlocksAndMutesService)
-    profiles = _Built(ProfileService)
-    featured = _Built(FeaturedService)
-    account_summaries = _Built(AccountSummaryService)
-    follow_suggestions = _Built(FollowSuggestionService)
-    filters = _Built(FilterService)
-    reports = _Built(ReportService)
+    follow_requests = BuiltService(FollowRequestService)
+    blocks_and_mutes = BuiltService(BlocksAndMutesService)
+    profiles = BuiltService(ProfileService)
+    featured = BuiltService(FeaturedService)
+    account_summaries = BuiltService(AccountSummaryService)
+    follow_suggestions = BuiltService(FollowSuggestionService)
+    filters = BuiltService(FilterService)
+    reports = BuiltService(ReportService)
 
     @cached_property
     def lists(self) -> ListService:
         timelines, members_cap = self.repositories.list_timelines, self.config.list_members_cap
-        return self._build(ListService, timelines=timelines, members_cap=members_cap)
+        return self.build(ListService, timelines=timelines, members_cap=members_cap)
 
     # The worker
 
@@ -419,7 +400,7 @@ class Services:
     @cached_property
     def fan_out(self) -> FanOutService:
         notify, notify_edit = self.notifications.notify, self.notifications.notify_edit
-        return self._build(
+        return self.build(
             FanOutService,
             post_listeners=(
                 notify, self.trends.count_post, self.popular.count_answer, self.polls.schedule_end,
@@ -431,27 +412,27 @@ class Services:
             ),
         )  # fmt: skip
 
-    edit_notifications = _Built(EditNotifications)
-    purging = _Built(AccountPurge)
-    rebuilds = _Built(RebuildService)
+    edit_notifications = BuiltService(EditNotifications)
+    purging = BuiltService(AccountPurge)
+    rebuilds = BuiltService(RebuildService)
 
     # Operators' commands
 
-    affected_timelines = _Built(AffectedTimelines)
-    archiving = _Built(ArchivingService)
-    graph_import = _Built(GraphImport)
-    posts_import = _Built(PostsImport)
-    reactions_import = _Built(ReactionsImport)
-    demo = _Built(DemoLoader)
-    audit_context = _Built(AuditContext)
+    affected_timelines = BuiltService(AffectedTimelines)
+    archiving = BuiltService(ArchivingService)
+    graph_import = BuiltService(GraphImport)
+    posts_import = BuiltService(PostsImport)
+    reactions_import = BuiltService(ReactionsImport)
+    demo = BuiltService(DemoLoader)
+    audit_context = BuiltService(AuditContext)
 
     @property
     def audit(self) -> Audit:
         """A new audit, for one run at a time."""
         return Audit(self.audit_context)
 
-    audit_sampler = _Built(AuditSampler)
-    rebuild_after_restore = _Built(RebuildAfterRestore)
+    audit_sampler = BuiltService(AuditSampler)
+    rebuild_after_restore = BuiltService(RebuildAfterRestore)
 
 
 ATTRIBUTE_BY_CLASS = {
