@@ -19,6 +19,8 @@ MARK_RUN_LENGTH = 32
 VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 DIRECTION_OVERRIDES = r"\u202a-\u202e"
 """Embedding and override controls, which can reverse the text around them. Legitimate texts can use isolates."""
+JOINERS = r"\u00ad\u200c\u200d\u2060"
+"""Invisible characters inside words, which the path of a URL may have (RFC 3987, 2.2)."""
 
 # Characters that are combining marks, or whose decomposition starts with a combining mark.
 _REORDERED = r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]"

@@ -20,6 +20,7 @@ from accounts.domain import Preferences
 from accounts.errors import FieldErrors
 from socialsite.characters import (
     DIRECTION_OVERRIDES,
+    JOINERS,
     VISIBLE,
     has_crowded_cluster,
     normalize,
@@ -73,8 +74,7 @@ _INVISIBLE_IN_NAME = regex.compile(
 )
 """Invisible characters, with which names that look equal could differ. Joiners between non-ASCII characters stay."""
 _STYLED_LETTERS = regex.compile(r"[[\p{L}&&[\u2100-\u2138]]\uff01-\uffdc\U0001d400-\U0001d7ff]++", regex.VERSION1)
-_JOINERS = r"\u00ad\u200c\u200d\u2060"  # inside words of a path (RFC 3987, 2.2)
-_FORBIDDEN_IN_LINK = regex.compile(rf"[[\s\p{{C}}\p{{Z}}<>\"\\`{{}}^]--[{_JOINERS}]]", regex.V1)
+_FORBIDDEN_IN_LINK = regex.compile(rf"[[\s\p{{C}}\p{{Z}}<>\"\\`{{}}^]--[{JOINERS}]]", regex.V1)
 
 
 class InvalidText(ValueError):
@@ -203,7 +203,7 @@ def _is_link(link: str) -> bool:
     except ValueError:
         return False
     # With a user part, https://bank.example@evil.example would look like a link to the bank.
-    is_host = bool(parts.hostname) and not regex.search(f"[@'|{_JOINERS}]", parts.netloc)
+    is_host = bool(parts.hostname) and not regex.search(f"[@'|{JOINERS}]", parts.netloc)
     return parts.scheme in ("http", "https") and is_host
 
 
