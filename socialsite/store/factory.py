@@ -14,7 +14,7 @@ from socialsite.store.address import (
     reject_unknown_parameters,
     split_servers,
 )
-from socialsite.store.components import COMPONENTS as COMPONENTS  # also for importers of this module
+from socialsite.store.components import COMPONENTS
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 from socialsite.store.partitioners import PARTITIONERS

@@ -14,7 +14,8 @@ from socialsite.migration.progress import MigrationProgress, MigrationReport, On
 from socialsite.migration.repartitioner import EdgeFamily
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Key, StoreUnavailable
-from socialsite.store.factory import COMPONENTS, create_topology
+from socialsite.store.components import COMPONENTS
+from socialsite.store.factory import create_topology
 
 SLICES = 16
 FOLLOW_EDGES = EdgeFamily(

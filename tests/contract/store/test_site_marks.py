@@ -15,7 +15,8 @@ from socialsite.migration.commands import MigrationSite, migrate
 from socialsite.migration.store_factory import open_store
 from socialsite.startup import NotUsable, open_services
 from socialsite.store import Store, StoreUnavailable, StoreUrls
-from socialsite.store.factory import COMPONENTS, create_topology
+from socialsite.store.components import COMPONENTS
+from socialsite.store.factory import create_topology
 from socialsite.store.site_marks import WrongServer, check_and_write_marks, find_mark_faults
 from socialsite.store.topology.shard_map import InvalidShardMap
 from socialsite.web.health import check_readiness
