@@ -1,6 +1,7 @@
 """Accounts: sign-up, credentials, profiles, suspension and deletion."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -17,6 +18,7 @@ from accounts.accounts.validation import (
     validate_languages,
     validate_profile_texts,
 )
+from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import (
     ACTIVE,
     DELETED,
@@ -429,11 +431,12 @@ class AccountService(AccountLookup):
 
 
 def _login_name(text: str) -> str:
-    """Return the normalized handle, so that all its spellings have one counter, or an address in lower case."""
-    try:
+    """Return the normalized handle or mail address, so that all its spellings have one counter."""
+    with suppress(InvalidHandle):
         return normalize_handle(text)
-    except InvalidHandle:
-        return text.lower()
+    with suppress(InvalidAddress):
+        return normalize_address(text).lower()
+    return text.lower()
 
 
 async def _deleted_fields() -> dict[str, str]:
