@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,7 +40,7 @@ class PostgresServer:
         options = [f"unix_socket_directories={self.directory}", "listen_addresses=", *FAST_OPTIONS]
         command = [need("postgres"), "-D", str(self._data), *(f"--{option}" for option in options)]
         with (self.directory / "postgres.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **_as_unprivileged())
+            self._process = subprocess.Popen([*_as_unprivileged(), *command], stdout=log, stderr=log, cwd="/")
         self._wait_until_ready()
         return self
 
@@ -87,7 +88,7 @@ class PostgresServer:
             time.sleep(0.05)
 
     def _run(self, *command: str) -> None:
-        result = subprocess.run(command, capture_output=True, text=True, cwd="/", **_as_unprivileged())
+        result = subprocess.run([*_as_unprivileged(), *command], capture_output=True, text=True, cwd="/")
         assert result.returncode == 0, result.stderr
 
 
@@ -98,8 +99,16 @@ def _unprivileged() -> tuple[int, int]:
     return entry.pw_uid, entry.pw_gid
 
 
-def _as_unprivileged() -> dict[str, Any]:
+@cache
+def _as_unprivileged() -> tuple[str, ...]:
+    """Return the start of a command that gives up the rights of root.
+
+    In a root directory that only root may enter, the user keeps the right to pass directories.
+    """
     if os.geteuid() != 0:
-        return {}
+        return ()
     user, group = _unprivileged()
-    return {"user": user, "group": group, "extra_groups": []}
+    change = (need("setpriv"), f"--reuid={user}", f"--regid={group}", "--clear-groups")
+    if subprocess.run([*change, need("initdb"), "--version"], capture_output=True, check=False).returncode == 0:
+        return change
+    return (*change, "--inh-caps=+dac_override", "--ambient-caps=+dac_override")

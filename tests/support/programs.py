@@ -33,6 +33,7 @@ PACKAGES = {
     "ps": "procps",
     "redis-cli": "redis-tools",
     "redis-server": "redis-server",
+    "setpriv": "util-linux",
     "spamassassin": "spamassassin",
     "strace": "strace",
     "systemd-analyze": "systemd",
