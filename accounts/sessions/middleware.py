@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 
 from accounts.ports import BadgePort
 from accounts.sessions.service import SessionService
-from accounts.sessions.tokens import AccessTokenService
+from accounts.sessions.tokens import AccessTokenService, parse_bearer
 from accounts.sessions.values import SessionToken
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId
@@ -67,10 +67,10 @@ async def load_token(request: SiteRequest) -> None:
 
 def find_bearer_token(request: SiteRequest) -> str:
     """Return the token of the Authorization header, for a stream also that of the query string, or ""."""
-    scheme, _, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return str(text).strip()
-    return request.GET.get("access_token", "") if request.path_info.startswith(STREAMING_PREFIX) else ""
+    text = parse_bearer(request.META.get("HTTP_AUTHORIZATION", ""))
+    if text is None and request.path_info.startswith(STREAMING_PREFIX):
+        return request.GET.get("access_token", "")
+    return text or ""
 
 
 async def load_session(request: SiteRequest) -> None:

@@ -124,3 +124,9 @@ def _build_token(token_id: str, account_id: AccountId | None, record: SessionRec
     except msgspec.ValidationError:
         return None
     return AccessToken(token_id, account_id, grant, record.stored.created_ms, record.last_used_ms)
+
+
+def parse_bearer(authorization: str) -> str | None:
+    """Return the token of an Authorization header, or None if the header has another scheme or is empty."""
+    scheme, _, text = authorization.partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else None

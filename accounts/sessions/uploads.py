@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from accounts.sessions.service import SessionService
-from accounts.sessions.tokens import AccessTokenService
+from accounts.sessions.tokens import AccessTokenService, parse_bearer
 from socialsite.errors import RateLimited
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store.errors import StoreError
@@ -14,21 +14,16 @@ from socialsite.web.websocket import find_scope_address, get_header, parse_socke
 
 
 async def find_uploader(scope: Scope) -> int | None:
-    """Return the id of the account, or None for a visitor, above the limit of the address, or without the store."""
+    """Return the id of the account, or None for a visitor, above the limit of the address, or if the store fails."""
     try:
         services = await loop_services.get()
         await services[ActionLimits].enforce(Caller(None, find_scope_address(scope)), "address")
         if is_api_path(scope["path"]):
-            account, _ = await services[AccessTokenService].load(_find_token(scope))
+            text = parse_bearer(get_header(scope, b"authorization")) or ""
+            account, _ = await services[AccessTokenService].load(text)
         else:
             cookie = parse_socket_cookies(scope).get(settings.SESSION_COOKIE_NAME)
             account, _ = await services[SessionService].load(cookie, services.clock.now_ms())
     except (StoreError, RateLimited):
         return None
     return None if account is None else account.id
-
-
-def _find_token(scope: Scope) -> str:
-    """Return the token of the Authorization header, or ""."""
-    scheme, _, text = get_header(scope, b"authorization").partition(" ")
-    return text.strip() if scheme.lower() == "bearer" else ""

@@ -20,7 +20,7 @@ from accounts.errors import InvalidToken, MissingScope
 from accounts.oauth.scopes import includes
 from accounts.sessions.authentication import require_account
 from accounts.sessions.sockets import SocketViewer
-from accounts.sessions.tokens import AccessTokenService
+from accounts.sessions.tokens import AccessTokenService, parse_bearer
 from socialsite.analytics import prometheus
 from socialsite.errors import Forbidden, Invalid, NotFound, RateLimited
 from socialsite.ids import AccountId, PostId
@@ -202,9 +202,10 @@ class ApiStreamConsumer(StreamConsumer):
         scope, address = self.scope, find_scope_address(self.scope)
         await services[ActionLimits].enforce(Caller(None, address), "address")
         query = {name: values[0] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
-        kind, _, text = get_header(scope, b"authorization").partition(" ")
+        text = parse_bearer(get_header(scope, b"authorization"))
         self.subprotocol = next(iter(scope.get("subprotocols") or ()), None)
-        text = text.strip() if kind.lower() == "bearer" else query.get("access_token") or self.subprotocol or ""
+        if text is None:
+            text = query.get("access_token") or self.subprotocol or ""
         _, token = await services[AccessTokenService].load(text)
         if token is None or token.account_id is None:
             raise InvalidToken
