@@ -20,6 +20,7 @@ from accounts.sanctions.sanction import (
     TEXT_MAX_LENGTH,
     Sanction,
     SanctionId,
+    SanctionKind,
 )
 from accounts.sanctions.texts import KIND_LABELS, describe_kind
 from socialsite.admin.moderation import find_shown_posts
@@ -101,15 +102,16 @@ async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
         if wants_json(request):
             raise
         return await _show_form(request, id, fields, error=error)
-    message = _("The note is added.")
-    if kind != "note":
-        handle = (await services.accounts.get(id)).handle
-        message = _("@%(handle)s: %(decision)s. The person is told.") % {
-            "handle": handle, "decision": KIND_LABELS[kind],
-        }  # fmt: skip
+    message = _("The note is added.") if kind == "note" else await _describe_decision(request, id, kind)
     if sanction.report_ids:
         message = await add_next_report(request, message)
     return _decided(request, sanction, f"/ops/accounts/{account_id}/", message)
+
+
+async def _describe_decision(request: SiteRequest, id: AccountId, kind: SanctionKind) -> str:
+    handle = (await get_services(request).accounts.get(id)).handle
+    names = {"handle": handle, "decision": KIND_LABELS[kind]}
+    return _("@%(handle)s: %(decision)s. The person is told.") % names
 
 
 async def undo(request: SiteRequest, account_id: int, sanction_id: int) -> HttpResponseBase:

@@ -37,7 +37,7 @@ ROWS_PER_PAGE = 50
 
 
 async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
-    """Show the next hashtags and accounts. `error` belongs to the handle that was submitted."""
+    """Show the next hashtags, accounts and posts. `error` belongs to the handle or post that was submitted."""
     site, fixed = request.services[SiteService].settings, request.services[SiteService].from_environment
     counts = dict.fromkeys(site.held_hashtags, 0) | dict(await request.services[TrendService].candidates())
     tags = [
@@ -46,9 +46,8 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
     ]
     skipped = parse_cursor(request.GET, decode_id) or 0
     end = skipped + ROWS_PER_PAGE
-    next_url = build_next_url(
-        request, end if max(len(tags), len(site.held_accounts), len(site.held_posts)) > end else None
-    )
+    longest = max(len(tags), len(site.held_accounts), len(site.held_posts))
+    next_url = build_next_url(request, end if longest > end else None)
     tags, held_ids, held_posts = tags[skipped:end], site.held_accounts[skipped:end], site.held_posts[skipped:end]
     fields, message = get_form_data(request), next(iter(error.fields.values()), error.message) if error else ""
     authors = await request.services[AccountService].find_authors(AccountId(int(id)) for id in held_ids)
@@ -90,30 +89,41 @@ async def change(request: SiteRequest) -> HttpResponseBase:
     """
     services, fields = get_services(request), get_form_data(request)
     action = parse_choice("action", fields.get("action"), ("hold", "show"))
-    tag = normalize_tag(fields.get("tag", "").removeprefix("#"))
+    is_held = action == "hold"
     if "post" in fields:
-        found = _POST_ID.search(fields["post"].strip())
-        if found is None or (
-            action == "hold" and await services.repositories.posts.find(PostId(int(found[1]))) is None
-        ):
-            raise PostNotFound
-        entry, target = found[1], f"post:{found[1]}"
-    elif tag:
-        entry, target = tag, f"hashtag:{tag}"
+        kind, entry = "post", await _parse_post(request, fields["post"], is_held=is_held)
+        lists = {POST_LIST: is_held}
+    elif tag := normalize_tag(fields.get("tag", "").removeprefix("#")):
+        kind, entry = "hashtag", tag
+        lists = {"held_hashtags": is_held, "allowed_hashtags": not is_held}
     else:
-        account = await services.accounts.find_by_handle(fields.get("handle", "").strip().removeprefix("@"))
-        if account is None:
-            raise AccountNotFound
-        if action == "hold":
-            await get_target(services, get_actor(request), AccountId(account.id))
-        entry, target = str(account.id), f"account:{account.id}"
-    tag_lists = {"held_hashtags": action == "hold", "allowed_hashtags": action == "show"}
-    lists = tag_lists if tag else {POST_LIST if "post" in fields else ACCOUNT_LIST: action == "hold"}
+        kind, entry = "account", await _parse_account(request, fields.get("handle", ""), is_held=is_held)
+        lists = {ACCOUNT_LIST: is_held}
     edits = {name: partial(_edit, name, entry, is_added) for name, is_added in lists.items()}
     services.site.check(edits)
-    await record_action(request, action, target)
+    await record_action(request, action, f"{kind}:{entry}")
     site = await services.site.change(**edits)
     return done(request, {name: getattr(site, name) for name in edits}, default="/ops/trends/")
+
+
+async def _parse_post(request: SiteRequest, text: str, *, is_held: bool) -> str:
+    """Return the id of the post of an address or id. To hold a post back, it has to exist. Raises PostNotFound."""
+    match = _POST_ID.search(text.strip())
+    posts = get_services(request).repositories.posts
+    if match is None or (is_held and await posts.find(PostId(int(match[1]))) is None):
+        raise PostNotFound
+    return match[1]
+
+
+async def _parse_account(request: SiteRequest, handle: str, *, is_held: bool) -> str:
+    """Return the id of the account of a handle. Raises AccountNotFound, CannotModerateStaff, CannotModerateSelf."""
+    services = get_services(request)
+    account = await services.accounts.find_by_handle(handle.strip().removeprefix("@"))
+    if account is None:
+        raise AccountNotFound
+    if is_held:
+        await get_target(services, get_actor(request), AccountId(account.id))
+    return str(account.id)
 
 
 async def _find_post_urls(request: SiteRequest, post_ids: Sequence[str]) -> dict[str, str]:
