@@ -119,10 +119,8 @@ def _name_of(member: Member) -> str:
     if isinstance(member, tarfile.TarInfo):
         return member.name
     if not member.flag_bits & UTF8_NAME:
-        try:
+        with suppress(UnicodeError):  # the name is in another encoding
             return member.filename.encode("cp437").decode()
-        except UnicodeError:
-            pass  # the name is in another encoding
     return member.filename
 
 
@@ -130,10 +128,8 @@ def is_packed(file: IO[bytes]) -> bool:
     """Return whether the file is a zip or a tar, packed or not, and no (packed) file of lines."""
     if zipfile.is_zipfile(file):
         return True
-    file.seek(0)
-    start = file.read(512)
+    start = _read_start(file)
     if start.startswith(GZIP_MAGIC):
-        file.seek(0)
         with suppress(*READ_ERRORS), gzip.GzipFile(fileobj=file) as stream:
             start = stream.read(512)
     file.seek(0)
@@ -144,20 +140,27 @@ def is_tar(start: bytes) -> bool:
     return start[257:262] == b"ustar"
 
 
-def _open(file: IO[bytes]) -> zipfile.ZipFile | tarfile.TarFile:
+def _read_start(file: IO[bytes]) -> bytes:
     file.seek(0)
     start = file.read(512)
+    file.seek(0)
+    return start
+
+
+def _open(file: IO[bytes]) -> zipfile.ZipFile | tarfile.TarFile:
+    start = _read_start(file)
     if start.startswith(GZIP_MAGIC):
-        file, start = _unpack(file)
+        file = _unpack(file)
+        start = _read_start(file)
     if is_tar(start):
-        return tarfile.TarFile(fileobj=cast(IO[bytes], _Bounded(file)))
+        return tarfile.TarFile(fileobj=cast(IO[bytes], _BoundedTar(file)))
     if not start.startswith(b"PK") and not zipfile.is_zipfile(file):
         raise ArchiveUnreadable("unknown_format", "it is neither a zip nor a tar")
     return open_zip(file)
 
 
-def _unpack(file: IO[bytes]) -> tuple[IO[bytes], bytes]:
-    """Return a temporary file with the unpacked bytes, and their beginning. Raises ArchiveUnreadable if they are many.
+def _unpack(file: IO[bytes]) -> IO[bytes]:
+    """Return a temporary file with the unpacked bytes. Raises ArchiveUnreadable if they are many.
 
     The members of a tar are read in any order, for which a compressed file would be unpacked again and again.
     """
@@ -170,13 +173,10 @@ def _unpack(file: IO[bytes]) -> tuple[IO[bytes], bytes]:
             if size_bytes > max_bytes:
                 raise ArchiveUnreadable("too_large", "it is too large when unpacked")
             unpacked.write(chunk)
-    unpacked.seek(0)
-    start = unpacked.read(512)
-    unpacked.seek(0)
-    return cast(IO[bytes], unpacked), start
+    return cast(IO[bytes], unpacked)
 
 
-class _Bounded:
+class _BoundedTar:
     """A tar whose headers cannot make `tarfile` read gigabytes at once."""
 
     def __init__(self, file: IO[bytes]) -> None:

@@ -128,6 +128,5 @@ def _comparable(text: str) -> str:
 def _parse_date(text: str) -> datetime | None:
     for form in TWEET_DATES:
         with suppress(ValueError):
-            at = datetime.strptime(text, form)
-            return at.astimezone(UTC)
+            return datetime.strptime(text, form).astimezone(UTC)
     return None
