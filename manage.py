@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from socialsite.web.gc_tuning import set_gc_thresholds
 
-NOT_HERE = dict.fromkeys(
+UNUSED_COMMANDS = dict.fromkeys(
     [
         "createcachetable",
         "dbshell",
@@ -44,13 +44,13 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line, get_commands
 
-    if reason := NOT_HERE.get("".join(sys.argv[1:2])):
+    if reason := UNUSED_COMMANDS.get("".join(sys.argv[1:2])):
         sys.exit(f"{sys.argv[1]} is a command of Django that is not used here: {reason} (see manage.py help).")
     try:
         if sys.argv[1:2] in ([], ["help"], ["--help"], ["-h"]):
             with suppress(ImproperlyConfigured):  # `help` names the wrong setting
                 django.setup()  # get_commands remembers its list, which needs the apps
-                for each in NOT_HERE:
+                for each in UNUSED_COMMANDS:
                     get_commands().pop(each, None)
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:  # one line: what is wrong is not in the code

@@ -15,7 +15,7 @@ from accounts.errors import AccountRequired, InvalidToken, MissingScope
 from accounts.oauth.scopes import includes
 from socialsite.web.requests import AsyncView, P, SiteRequest
 from socialsite.web.responses import json_response
-from timelines.api.fields import naming
+from timelines.api.fields import rename_error_fields
 
 DataView = Callable[Concatenate[SiteRequest, P], Awaitable[object]]
 
@@ -38,7 +38,7 @@ def endpoint(
         @wraps(view)
         async def check_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             check_token(request, scopes, needs_account=needs_account, needs_token=needs_token)
-            with naming(names or {}):
+            with rename_error_fields(names or {}):
                 data = await view(request, *args, **kwargs)
             return data if isinstance(data, HttpResponseBase) else json_response({} if data is None else data)
 

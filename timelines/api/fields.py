@@ -51,7 +51,7 @@ def api_fields(request: SiteRequest) -> FormFields:
 
 
 @contextmanager
-def naming(names: Mapping[str, str]) -> Iterator[None]:
+def rename_error_fields(names: Mapping[str, str]) -> Iterator[None]:
     """Name the fields of an error as in the API. `names` has these names by those of the services."""
     try:
         yield

@@ -16,7 +16,7 @@ from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, requ
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
 from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity, profile_entity
-from timelines.api.fields import api_fields, flag, ids_field, naming, object_fields
+from timelines.api.fields import api_fields, flag, ids_field, object_fields, rename_error_fields
 from timelines.api.pagination import api_page
 from timelines.api.presenters import accounts_by_id, accounts_json, requires_keys
 from timelines.api.relationships import accounts_response
@@ -212,7 +212,7 @@ async def _update(request: SiteRequest) -> Json:
         )
     for kind in kinds:
         for content in get_files(request, kind)[:1]:
-            with naming({"file": kind}):
+            with rename_error_fields({"file": kind}):
                 await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=content)
     return await own_account_json(request, await services[AccountService].get(me))
 

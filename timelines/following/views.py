@@ -75,11 +75,11 @@ async def relation_response(
 
 
 def relation_view(
-    action: RelationAction, *, redirect_to: str | None = None, told: LazyText = "", undo: str = ""
+    action: RelationAction, *, redirect_to: str | None = None, message: LazyText = "", undo: str = ""
 ) -> HandleView:
     """Return a view that performs an action on the account of a handle. The account may be suspended.
 
-    The next page says what was done (`told`), with a button for the action that undoes it.
+    The next page shows the message, with a button for the action `undo`.
     """
 
     @with_canonical_handle
@@ -87,8 +87,8 @@ def relation_view(
         me = require_viewer_id(request)
         account = await request.services[AccountService].get_undeleted_by_handle(handle)
         await action(request, me, AccountId(account.id))
-        message = _offer_undo(str(told) % {"handle": account.handle}, account.handle, undo) if undo else ""
-        return await relation_response(request, account, redirect_to=redirect_to, message=message)
+        shown = _offer_undo(str(message) % {"handle": account.handle}, account.handle, undo) if undo else ""
+        return await relation_response(request, account, redirect_to=redirect_to, message=shown)
 
     return view
 
@@ -115,16 +115,16 @@ def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
 
 
 unfollow = relation_view(
-    ACTIONS["unfollow"], told=gettext_lazy("You do not follow @%(handle)s any more."), undo="follow"
+    ACTIONS["unfollow"], message=gettext_lazy("You do not follow @%(handle)s any more."), undo="follow"
 )
 block = relation_view(ACTIONS["block"])
 unblock = relation_view(ACTIONS["unblock"])
 
 
-mute = relation_view(_mute, told=gettext_lazy("You muted @%(handle)s."), undo="unmute")
+mute = relation_view(_mute, message=gettext_lazy("You muted @%(handle)s."), undo="unmute")
 unmute = relation_view(ACTIONS["unmute"])
 hide_boosts = relation_view(
-    ACTIONS["hide_boosts"], told=gettext_lazy("Boosts of @%(handle)s are hidden."), undo="show-boosts"
+    ACTIONS["hide_boosts"], message=gettext_lazy("Boosts of @%(handle)s are hidden."), undo="show-boosts"
 )
 show_boosts = relation_view(ACTIONS["show_boosts"])
 remove_follower = relation_view(ACTIONS["remove_follower"])

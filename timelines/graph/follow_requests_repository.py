@@ -47,9 +47,9 @@ class FollowRequests:
             await self._timelines.write_one("ZREM", sent, target_id)
 
     def exists(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
-        return self.asked_at_ms(requester_id, target_id).map(lambda at_ms: at_ms is not None)
+        return self.requested_ms(requester_id, target_id).map(lambda at_ms: at_ms is not None)
 
-    def asked_at_ms(self, requester_id: AccountId, target_id: AccountId) -> Read[int | None]:
+    def requested_ms(self, requester_id: AccountId, target_id: AccountId) -> Read[int | None]:
         """Read the time (Unix ms) of a request, or None if there is none."""
         command = "ZSCORE", keys.follow_requests(target_id), requester_id
         return Read([command], lambda replies: None if replies[0] is None else int(float(replies[0])), self._timelines)

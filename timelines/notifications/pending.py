@@ -141,7 +141,7 @@ class PendingNotificationService:
             if actor_id in since:
                 await self.notifications.followed(follower_id=actor_id, followed_id=reader_id, since_ms=since[actor_id])
         elif entry.kind == "request":
-            since_ms = await self.follow_requests.asked_at_ms(actor_id, reader_id)
+            since_ms = await self.follow_requests.requested_ms(actor_id, reader_id)
             if since_ms is not None:
                 await self.notifications.follow_requested(requester_id=actor_id, target_id=reader_id, since_ms=since_ms)
         elif entry.kind == "like" and entry.post_id is not None:  # `liked` checks whether the like exists

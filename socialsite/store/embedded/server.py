@@ -200,18 +200,18 @@ def _read_server_pid(path: str) -> int | None:
         with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
             connection.settimeout(ANSWER_TIMEOUT_S)
             connection.connect(path)
-            while not (answer := _ask(connection, answers, "PING")).startswith(b"+PONG"):
+            while not (answer := _send_command(connection, answers, "PING")).startswith(b"+PONG"):
                 if not answer.startswith(b"-LOADING") or time.monotonic() > deadline:
                     return None
                 time.sleep(POLL_INTERVAL_S)
-            size = int(_ask(connection, answers, "INFO server")[1:])
+            size = int(_send_command(connection, answers, "INFO server")[1:])
             found = re.search(rb"process_id:(\d+)", answers.read(size))
     except (OSError, ValueError):
         return None
     return int(found[1]) if found else None
 
 
-def _ask(connection: socket.socket, answers: IO[bytes], command: str) -> bytes:
+def _send_command(connection: socket.socket, answers: IO[bytes], command: str) -> bytes:
     """Send a command, and return the first line of its answer."""
     connection.sendall(f"{command}\r\n".encode())
     return answers.readline()

@@ -136,14 +136,14 @@ class Cluster:
             return
         raise StoreUnavailable(f"{NO_NODE_ANSWERS}{str(failure).removeprefix(NO_NODE_ANSWERS)}")
 
-    def _apply_slots(self, reply: Reply, asked_host: str) -> None:
+    def _apply_slots(self, reply: Reply, queried_host: str) -> None:
         slots: list[ClusterNode | None] = [None] * SLOT_COUNT
         for first, last, master, *replicas in reply:
-            node = self.node_at(*_member_address(master, asked_host))
+            node = self.node_at(*_member_address(master, queried_host))
             slots[first : last + 1] = [node] * (last - first + 1)
             if self._use_replicas:
                 node.replicas = Replicas(
-                    self._replica_at(*_member_address(replica, asked_host), node) for replica in replicas
+                    self._replica_at(*_member_address(replica, queried_host), node) for replica in replicas
                 )
         if slots != self._slots:
             self._lookup_cache.clear()
@@ -286,10 +286,10 @@ class ClusterNode(Node):
         return replies[1::2]
 
 
-def _member_address(member: Sequence[Any], asked_host: str) -> tuple[str, int]:
+def _member_address(member: Sequence[Any], queried_host: str) -> tuple[str, int]:
     """Return host and port of a member in the reply of CLUSTER SLOTS.
 
-    A missing host is the host that was asked. "?" is the host of a server that does not know its name.
+    A missing host is `queried_host`, which sent the reply. "?" is the host of a server that does not know its name.
     """
     host = (member[0] or b"").decode()
     if host == "?":
@@ -297,4 +297,4 @@ def _member_address(member: Sequence[Any], asked_host: str) -> tuple[str, int]:
             f'the server at port {member[1]} of the cluster has no name ("?"): set its cluster-announce-hostname, or '
             "`cluster-preferred-endpoint-type ip`"
         )
-    return host or asked_host, int(member[1])
+    return host or queried_host, int(member[1])

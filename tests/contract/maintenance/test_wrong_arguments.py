@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from manage import NOT_HERE
+from manage import UNUSED_COMMANDS
 from tests.support.site import ROOT
 
 COMMANDS = sorted(
@@ -97,4 +97,4 @@ def test_help_lists_the_commands_of_the_site_and_none_without_use() -> None:
         result = subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, env=environment, capture_output=True)
         listed = set(result.stdout.decode().split())
         assert {*COMMANDS, "collectstatic"} <= listed, result.stderr
-        assert not listed & NOT_HERE.keys()
+        assert not listed & UNUSED_COMMANDS.keys()
