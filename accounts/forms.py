@@ -81,7 +81,7 @@ def make_new_password_field(label: Any) -> forms.CharField:
 
 
 def make_repeat_field(label: Any) -> forms.CharField:
-    """Return the field of a repeated password. Only pages without scripts show it: scripts show the password."""
+    """Return the field of a repeated password. Pages show it only without scripts, which can show the password."""
     field = make_password_field(label, "new-password", required=False)
     field.widget.attrs["required"] = True
     return field
@@ -111,7 +111,7 @@ def _day_choices() -> list[tuple[str, str]]:
 
 
 class NewPasswordForm(forms.Form):
-    """Base of the forms of a new password, which may be sent twice.
+    """Base of the forms of a new password. Without scripts the password is entered twice.
 
     `validate_password_form` checks the rules for the password.
     """

@@ -197,7 +197,7 @@ def check_server_info(name: str, info: dict[str, str]) -> list[CheckMessage]:
 
 
 def _untried_version(info: dict[str, str]) -> str | None:
-    """Return kind and version of a server that is not in TRIED_VERSIONS. Valkey says a version of Redis, too."""
+    """Return kind and version of a server that is not in TRIED_VERSIONS. Valkey reports a version of Redis, too."""
     kind = info.get("server_name", "redis")
     version = info.get(f"{kind}_version", "0.0")
     is_tried = ".".join(version.split(".")[:2]) in TRIED_VERSIONS.get(kind, ())

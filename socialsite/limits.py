@@ -61,11 +61,11 @@ class BytesPerDay:
     """Bytes that may be written in a day (UTC). 0 is no limit."""
 
     account: int = 0
-    """Of an account by all writers but imports. 8 MiB are 16,000 posts of 500 letters."""
+    """The limit of an account for all writers but imports. 8 MiB are 16,000 posts of 500 letters."""
     imports: int = 0
-    """Of the imports of an account. 256 MiB are 70,000 posts of 3.7 kB."""
+    """The limit of an account for imports. 256 MiB are 70,000 posts of 3.7 kB."""
     site: int = 0
-    """Of all accounts and visitors; the imports of all accounts may write as much again."""
+    """The limit of all accounts and visitors together. The imports of all accounts have the same limit again."""
 
 
 NO_BYTE_LIMITS = BytesPerDay()
@@ -177,9 +177,8 @@ class ActionLimits:
     async def enforce_bytes(self, writer: ByteWriter, owner: Caller | AccountId | None, size_bytes: int) -> None:
         """Count bytes that stay in the store, for their owner and the site, today (UTC). Raises RateLimited.
 
-        The address of the request counts, too; all imports from it have the limit of one account. Commands are no
-        owner (None), and have no limits. Refused bytes are not counted. Accepted ones stay counted if the action fails
-        later.
+        The address of the request counts, too; all imports from it have the limit of one account. Commands have no
+        owner (None) and no limits. Refused bytes are not counted. Accepted ones stay counted if the action fails later.
         """
         if owner is None or not size_bytes:
             return

@@ -38,10 +38,10 @@ APP_NAME_MAX_LENGTH = 60
 URI_MAX_LENGTH = 500
 REDIRECT_URIS_MAX = 10
 REDIRECT_URIS_MAX_LENGTH = 1_500
-"""Of all URIs together. Everybody may register an app, which is stored for a day."""
+"""The maximum number of characters of all URIs of an app. Everybody may register an app, which is stored for a day."""
 STATE_MAX_LENGTH = 4_096
 APPS_PER_DAY_AND_ADDRESS, APPS_PER_DAY = 500, 10_000
-"""Registrations, and tokens of apps for themselves. Apps that no account uses take at most 60 MB of the site."""
+"""The maximum numbers of registrations and of tokens of apps for themselves. They take at most 60 MB of the site."""
 _HANDLED_NAMES = (
     "about acap acct admin android-app app-settings appstream apt bitcoin blob brave cap chrome "
     "chrome-extension cid content data dav dict dns edge facetime facetime-audio feed file filesystem finger "
@@ -86,10 +86,10 @@ class OAuthService:
             errors["client_name"] = _("The name of an app has 1 to %d characters.") % APP_NAME_MAX_LENGTH
         if website and not (_is_redirect_uri(website) and website.startswith(("http://", "https://"))):
             errors["website"] = _("This is not a web address.")
-        is_short = (
+        has_right_size = (
             0 < len(redirect_uris) <= REDIRECT_URIS_MAX and sum(map(len, redirect_uris)) <= REDIRECT_URIS_MAX_LENGTH
         )
-        if not is_short or not all(map(_is_redirect_uri, redirect_uris)):
+        if not has_right_size or not all(map(_is_redirect_uri, redirect_uris)):
             errors["redirect_uris"] = _("The redirect addresses are missing or not allowed.")
         if not are_known(app_scopes):
             errors["scopes"] = _("One of the scopes is unknown.")

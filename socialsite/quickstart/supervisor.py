@@ -277,8 +277,9 @@ class Supervisor:
 
 
 def reap_orphans() -> None:
-    """Read the exit statuses of processes whose parents have ended. A status is also taken from the other processes,
-    whose `is_alive` then finds that they are no longer child processes.
+    """Read the exit statuses of processes whose parents have ended.
+
+    This may also read the status of a ChildProcess. Its `is_alive` then finds that it has ended.
     """
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:

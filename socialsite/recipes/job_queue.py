@@ -146,7 +146,7 @@ class JobQueue:
     ) -> None:  # fmt: skip
         self._store = store
         self._is_heavy = is_heavy
-        self._turn = (1, HEAVY_MS_PER_HOUR) if is_heavy else (MAX_JOBS_PER_SENDER, 0)
+        self._sender_limits = (1, HEAVY_MS_PER_HOUR) if is_heavy else (MAX_JOBS_PER_SENDER, 0)
         self.on_dead_letter: Callable[[bytes], Awaitable[None]] | None = None
         """Called with the payload of a job before it becomes a dead letter. It may be called again for the same job."""
         self.name = name
@@ -193,7 +193,7 @@ class JobQueue:
         """Add a job and return its id. The jobs of a sender are fetched in their order, in turns with other senders."""
         command = self.add_command(payload)
         if sender is not None:
-            command = ADD.command(self._sender_keys(str(sender)), [payload, sender, *self._turn])
+            command = ADD.command(self._sender_keys(str(sender)), [payload, sender, *self._sender_limits])
         (added,) = await self._store.write(self.stream_key, command)
         return str(added.decode())
 
@@ -374,7 +374,7 @@ class JobQueue:
         return [self.stream_key, self.unfinished_key, self.waiting_senders_key, *own]
 
     async def _finish(self, job_id: str, sender: str, following: Sequence[bytes] = (), used_ms: int = 0) -> bool:
-        args = [CONSUMER_GROUP, job_id, sender, *self._turn, used_ms, HOUR_MS, *following]
+        args = [CONSUMER_GROUP, job_id, sender, *self._sender_limits, used_ms, HOUR_MS, *following]
         return bool(await self._run(FINISH, self._sender_keys(sender), args))
 
     async def _read_waiting_senders(self, limit: int = SENDERS_PER_ROUND) -> list[str]:

@@ -41,7 +41,7 @@ class BackgroundQueue:
     concurrency: int = DEFAULT_CONCURRENCY
     job_timeout_s: float = JOB_TIMEOUT_S
     on_dead_letter: Callable[[bytes], Awaitable[None]] | None = None
-    """Ends what a job that failed for good has begun. It raises no error but those of an unavailable store."""
+    """Called with the payload of a job that failed for good. It may raise only errors of an unavailable store."""
 
     def make_worker(self, concurrency: int | None = None) -> "Worker":
         self.queue.on_dead_letter = self.on_dead_letter

@@ -1,7 +1,7 @@
-"""What a request may contain beside its size, whatever its format. It is refused before anything is flattened.
+"""The maximum of fields, names and parts of a request, in every format, and of the headers that are slow to parse.
 
-64 kB of JSON can name 30,000 values, and each value repeats the name of its list. Fields, names and the headers that
-Django parses in quadratic time therefore have a maximum of their own.
+64 kB of JSON can have 30,000 values, and each value repeats the name of its list as a field. So the fields are counted
+while they are read.
 """
 
 from typing import IO, Any
@@ -20,7 +20,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class FieldBudget:
-    """Counts the fields, lists, objects and nulls of one body. Multiplied with the longest name, they stay small."""
+    """Counts the fields, lists, objects and nulls of one body, which bounds the memory of all names together."""
 
     __slots__ = ("_left",)
 

@@ -25,7 +25,7 @@ from socialsite.web.requests import AsyncView, P, SiteRequest
 
 UPLOAD_METHODS = ("POST", "PUT", "PATCH")
 TOO_MANY_BODIES = b"9" * 13
-"""The Content-Length that the server gives a body beyond the sum of unfinished bodies. No site accepts it."""
+"""The Content-Length by which the server marks a body above the limit of unfinished bodies. It is above every limit."""
 FORM_MAX_BYTES = 128 * 1024
 """Bytes of a body beside its files."""
 
@@ -146,7 +146,7 @@ async def receive_files(request: SiteRequest) -> None:
             body.seek(0)
             await asyncio.to_thread(_parse, request, body, size)
         except ValueError:
-            raise_if_closed(body, pending)
+            _raise_if_closed(body, pending)
             raise
 
 
@@ -162,7 +162,7 @@ async def _receive_body(pending: PendingBody, spool: IO[bytes]) -> IO[bytes]:
         if isinstance(chunk, BodyInFile) and chunk.error is not None:
             raise chunk.error
         body = chunk.file if isinstance(chunk, BodyInFile) else spool
-        raise_if_closed(body, pending)
+        _raise_if_closed(body, pending)
         body.seek(0, os.SEEK_END)
         body.write(chunk)
         if body.tell() > pending.rules.max_bytes:
@@ -171,7 +171,7 @@ async def _receive_body(pending: PendingBody, spool: IO[bytes]) -> IO[bytes]:
     return body
 
 
-def raise_if_closed(body: IO[bytes], pending: PendingBody) -> None:
+def _raise_if_closed(body: IO[bytes], pending: PendingBody) -> None:
     """Cancel the request if its file is closed: the server does that when the client disconnects."""
     if body.closed:
         pending.is_disconnected = True

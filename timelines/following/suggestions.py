@@ -33,7 +33,7 @@ ACTIVE_AUTHORS_TTL_S = 30
 RECENT_MS, RECENT_SUGGESTIONS, MAX_RECENT = 60_000, 40, 1_000
 """Each process keeps the suggestions of MAX_RECENT viewers for RECENT_MS."""
 FURTHER_SUGGESTIONS = 5
-"""Kept suggestions that are read beyond those that a page shows, in place of those that may not be shown any longer."""
+"""The number of kept suggestions that are read in addition, to replace those that may no longer be shown."""
 
 
 class ActiveAuthor(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ def explored_hashtag(hashtag: ExploredHashtag) -> TemplateContext:
 
 
 def draw_line(hours: Sequence[int]) -> str:
-    """Return the points of an SVG polyline in LINE_SIZE, one for each two hours. It is "" without numbers."""
+    """Return the points of an SVG polyline in LINE_SIZE, one for each two hours, or "" if there are no uses."""
     sums = [sum(hours[at : at + HOURS_PER_POINT]) for at in range(0, len(hours), HOURS_PER_POINT)]
     if not any(sums):
         return ""

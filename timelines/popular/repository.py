@@ -37,7 +37,7 @@ class PopularPosts:
         return await self._counts.withdraw(account_id, post_id)
 
     async def candidates(self, now_ms: int, limit: int) -> dict[PostId, float]:
-        """Return the posts with the highest weights, the highest first, before any post is read."""
+        """Return the posts with the highest weights, the highest first. Some may be hidden or deleted."""
         return {PostId(int(each.member)): each.weight for each in await self._counts.top(now_ms, limit)}
 
     async def replace(self, rankings: Mapping[str, Ranking]) -> None:

@@ -1,8 +1,8 @@
 """Likes, boosts and bookmarks of a reader. An action on a boost applies to its original.
 
-An action requires that the reader may see the post; the undoing of an action does not, as in Mastodon. Then the result
-has no text and no pictures. A repeated action has no effect,
-except that it repairs the state after a crash. Each action returns the original post with its current counts.
+An action requires that the reader may see the post. The undoing of an action does not, as in Mastodon; then the result
+has no text and no pictures. A repeated action has no effect, except that it repairs the state after a crash. Each
+action returns the original post with its current counts.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -36,7 +36,7 @@ SIZES: Final[dict[SearchKind, tuple[int, int, int]]] = {
 }
 """Tab -> number of posts, people and hashtags."""
 FURTHER_CANDIDATES = 4
-"""People with a picture and a bio come first among the people that are shown and so many more."""
+"""The number of people that are read in addition, because those with a picture and a bio come first."""
 
 
 async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:

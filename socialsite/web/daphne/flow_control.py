@@ -196,7 +196,7 @@ class ResponseReader:
             request.registerProducer(self, True)
 
     async def wait(self) -> None:
-        """Wait for the reader. Abort the connection of a stalled one, and of one that is one too many."""
+        """Wait for the reader. Abort the connection if the reader stalls, or if too many responses wait already."""
         await asyncio.sleep(0)  # Twisted writes to the socket in the next turn
         if self._flow_gate.is_open:
             return
@@ -237,7 +237,7 @@ class ResponseReader:
 
 @asynccontextmanager
 async def waiting_for_reader(send: Send, address: str) -> AsyncIterator[Send]:
-    """Give a `send` that waits while the reader leaves many bytes unread. Servers other than daphne wait already."""
+    """Yield a `send` that waits while the reader leaves many bytes unread. Servers other than daphne wait already."""
     request: Any = send.args[0] if isinstance(send, functools.partial) and send.args else None
     if not hasattr(request, "registerProducer"):
         yield send
