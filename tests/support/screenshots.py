@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.chromium import find_chromium, launch
-from tests.support.demo_site import demo_visitor, find_conversation, generate_activity
+from tests.support.demo_site import demo_visitor, find_conversation
 from tests.support.site import ROOT, QuickstartSite
 
 IMAGES = ROOT / "docs" / "images"
@@ -17,9 +17,9 @@ SCREENSHOT_SIZES = (("wide", 1280, 760, "light"), ("narrow", 390, 844, "dark"))
 PAGES = {
     "home": "/",
     "thread": "",
-    "profile": "/@carol/",
+    "profile": "/@ada/",
     "notifications": "/notifications/",
-    "search": "/search/?q=books",
+    "search": "/search/",
 }
 
 
@@ -58,7 +58,6 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         site = QuickstartSite(Path(data) / "data", "--port", "0").wait_until_ready()
         try:
-            generate_activity(site.url)
             with demo_visitor(site.url, "alice") as alice:
                 pages = {**PAGES, "thread": find_conversation(alice)}
             browser = launch(playwright, program)
