@@ -90,6 +90,10 @@ class JoiningService:
             return None
         return (await self._find_inviter(code, handle.lower()))[1]
 
+    def asks_reason(self, code: str) -> bool:
+        """Return whether a sign-up needs a reason, because staff approves it. An invitation replaces the approval."""
+        return not code and self.site.settings.joining == "approval"
+
     async def check_handle(self, handle: str) -> None:
         """Raise FieldErrors or HandleTaken if a new account cannot have the handle."""
         stored_handle, _texts = self.accounts.check_new(handle, handle)

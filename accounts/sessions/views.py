@@ -77,7 +77,7 @@ async def _refuse_sign_up(request: SiteRequest, error: ApiError, code: str = "")
 async def signup_page(request: SiteRequest, code: str = "") -> HttpResponse:
     """Show the form of a new account, or the reason why there is none. `code` is that of an invitation."""
     inviter = await request.services[JoiningService].check(code)
-    form = SignUpForm(initial={"invitation": code}, asks_reason=_asks_reason(request, code))
+    form = SignUpForm(initial={"invitation": code}, asks_reason=request.services[JoiningService].asks_reason(code))
     form.fields["handle"].widget.attrs["autofocus"] = True
     return render_form(request, SIGNUP_TEMPLATE, form, page=_sign_up_page(request, inviter))
 
@@ -86,10 +86,6 @@ def _sign_up_page(request: SiteRequest, inviter: Account | None) -> dict[str, ob
     """Return the context of the form. A members-only site names no account to a visitor."""
     site = request.services[SiteService].settings
     return {"inviter": None if site.members_only else inviter, "welcome": site.welcome}
-
-
-def _asks_reason(request: SiteRequest, code: str) -> bool:
-    return not code and request.services[SiteService].settings.joining == "approval"
 
 
 @shows_errors(_refuse_sign_up, SignUpClosed, InvitationInvalid)
@@ -102,7 +98,7 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     await request.services[ActionLimits].enforce(request.caller, "signup")  # before the form is read
     data, joining = get_form_data(request), request.services[JoiningService]
     code = data.get("invitation", "")
-    form = SignUpForm(data, asks_reason=_asks_reason(request, code))
+    form = SignUpForm(data, asks_reason=joining.asks_reason(code))
     inviter = await joining.check(code, data.get("handle", ""))
     try:
         fields = await validate_password_form(form, is_known=False)

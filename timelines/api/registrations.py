@@ -17,7 +17,6 @@ from accounts.sessions.tokens import AccessTokenService
 from socialsite.errors import LazyText
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
-from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
 from socialsite.web.requests import SiteRequest
 from timelines.api.endpoint import endpoint
@@ -46,9 +45,8 @@ async def create(request: SiteRequest) -> HttpResponse:
     await services[ActionLimits].enforce(request.caller, "signup")
     joining, code = services[JoiningService], fields.get("invite_code", "")
     await joining.check(code, fields.get("username", ""))
-    asks_reason = not code and services[SiteService].settings.joining == "approval"
     typed = {name: fields.get(API_NAMES.get(name, name), "") for name in SignUpForm.base_fields}
-    form = SignUpForm(typed, asks_reason=asks_reason)
+    form = SignUpForm(typed, asks_reason=joining.asks_reason(code))
     await _check(request, form)
     valid = form.cleaned_data
     try:
