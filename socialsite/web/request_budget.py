@@ -11,6 +11,8 @@ from django.http.multipartparser import MultiPartParserError
 
 from socialsite.errors import MalformedRequest
 
+VALUES_MAX: int = 2 * settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+"""The values of the query and of the body together."""
 NAME_MAX_LENGTH = 256
 """Characters of the name of a field, with the names of the objects that contain it."""
 HEADER_MAX_BYTES = {b"accept": 1024, b"content-type": 300}
@@ -25,7 +27,7 @@ class FieldBudget:
     __slots__ = ("_left",)
 
     def __init__(self) -> None:
-        self._left = 2 * settings.DATA_UPLOAD_MAX_NUMBER_FIELDS  # of the query and of the body, or of nested values
+        self._left = VALUES_MAX
 
     def count(self, name: str) -> None:
         """Count a value with this name. Raises MalformedRequest."""

@@ -20,6 +20,7 @@ from socialsite.web import socket_writer as outlet
 from socialsite.web.daphne.request_limits import CONTROL_FRAMES_PER_S, FRAGMENTS_PER_MESSAGE, FRAMES_PER_S
 from socialsite.web.handler import REQUEST_DEADLINE_S
 from socialsite.web.middleware.request_size import HEAD_MAX_BYTES, HEADER_COUNT_MAX
+from socialsite.web.request_budget import NAME_MAX_LENGTH, VALUES_MAX
 from timelines.exporting.service import EXPORTS_PER_DAY
 from timelines.importing.service import CSV_MAX_BYTES, IMPORTS_PER_DAY
 from timelines.importing.views import UPLOAD_DEADLINE_S
@@ -72,6 +73,7 @@ def rates(*rules: str) -> list[int]:
 def test_the_limits_are_those_of_the_code() -> None:
     body_kb, head_kb = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024, HEAD_MAX_BYTES // 1024
     assert numbers("body, head, headers") == [body_kb, head_kb, HEADER_COUNT_MAX]
+    assert numbers("fields of a form") == [settings.DATA_UPLOAD_MAX_NUMBER_FIELDS, VALUES_MAX, NAME_MAX_LENGTH]
     assert numbers("a text") == [settings.POST_MAX_LENGTH, TEXT_BYTES_CAP, MARKS_PER_CLUSTER_CAP]
     assert numbers("new hashtags of an account") == [settings.NEW_HASHTAGS_PER_DAY]
     assert numbers("posts of an account in a day") == [settings.POSTS_PER_DAY]
