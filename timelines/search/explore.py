@@ -49,7 +49,6 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
         request.services[TrendService].explored(tags),
     )
     next_url = url_with_query(request, tab="posts", cursor=next_offset)
-    page = TimelinePage(tuple(entries), None, None)
     me, language = get_viewer_id(request), get_language() or ""
     return respond(
         request,
@@ -59,12 +58,7 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
             "max_length": QUERY_LENGTH_CAP,
             "tab": tab,
             "tabs": {name: optional_placeholder(url_with_query(request, tab=name)) for name in SIZES},
-            "timeline": {
-                **timeline_context(request, PageRequest(), page, "popular"),
-                "next_url": optional_placeholder(next_url),
-                "live": False,
-                "by_day": False,
-            },
+            "timeline": _posts_context(request, entries, next_url),
             "people_html": _join_rows(
                 _render_person(msgspec.json.encode(each), me is not None, language) for each in accounts
             ),
@@ -81,6 +75,11 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
             "previous": None,
         },
     )
+
+
+def _posts_context(request: SiteRequest, entries: list[HydratedPost], next_url: str | None) -> TemplateContext:
+    context = timeline_context(request, PageRequest(), TimelinePage(tuple(entries), None, None), "popular")
+    return {**context, "next_url": optional_placeholder(next_url), "live": False, "by_day": False}
 
 
 def _join_rows(rows: Iterable[str]) -> Placeholder | str:
