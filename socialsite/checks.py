@@ -220,11 +220,8 @@ async def _check_node(node: Node) -> Sequence[CheckMessage]:
     except StoreError as error:
         return [_unreachable_error(f"{node.address}: {error}")]
     messages = check_server_info(str(node.address), parse_info(b"\r\n".join(replies)))
-    return messages + [warning for replica in _replicas_of(node) for warning in await _check_replica(replica)]
-
-
-def _replicas_of(node: Node) -> Sequence[Node]:
-    return node.replicas.nodes if node.replicas is not None else ()
+    replicas = node.replicas.nodes if node.replicas is not None else ()
+    return messages + [warning for replica in replicas for warning in await _check_replica(replica)]
 
 
 async def _check_replica(replica: Node) -> list[CheckMessage]:

@@ -98,7 +98,7 @@ HASHTAG_LISTS = frozenset({"held_hashtags", "allowed_hashtags"})
 ID_LISTS = frozenset({"held_accounts", "held_posts"})
 NEWCOMER_DAYS_MAX = 365
 TEXTS = ("about", "privacy", "terms")
-FIELDS = tuple(name for name in SiteSettings.__struct_fields__ if name.removesuffix("_ms") == name)
+FIELDS = tuple(name for name in SiteSettings.__struct_fields__ if not name.endswith("_ms"))
 """The fields that staff and the environment set."""
 _ACCENT = re.compile(r"#[0-9a-f]{6}")
 _LOGO = re.compile(r"[1-9][0-9]{0,15}-[0-9a-f]{32}")

@@ -35,9 +35,10 @@ class Trend(NamedTuple):
 
 
 class ExploredHashtag(NamedTuple):
-    """A hashtag with the number of accounts that used it lately, and its new accounts in each hour of the last day.
+    """A hashtag with the number of accounts that used it lately.
 
-    `hours` is empty for a hashtag that is no trend.
+    `hours` has its new accounts in each hour of the last day, the oldest first, or () if nothing was counted. For a
+    hashtag that is no trend it has the newest posts instead.
     """
 
     tag: str

@@ -171,7 +171,7 @@ async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple
 async def _form_page(request: SiteRequest, fields: FormFields, error: Invalid | None = None) -> HttpResponseBase:
     account, post = await _find_subject(request, fields)
     offered = await _find_offered_posts(request, account, post)
-    rules = [*map(rule_text, request.services[SiteService].settings.rules)]
+    rules = list(map(rule_text, request.services[SiteService].settings.rules))
     return respond(
         request,
         "timelines/report.html",
@@ -230,7 +230,7 @@ def report_json(report: Report, authors: Mapping[AccountId, Author]) -> Json:
     return select_fields(
         report,
         "id category comment created_at closed_at",
-        rules=[*map(rule_text, report.rules)],
+        rules=list(map(rule_text, report.rules)),
         account=None if target is None else author_json(target),
         posts=[str(id) for id in report.post_ids],
         outcome=report.outcome or None,
