@@ -1,8 +1,9 @@
 """Popular posts: posts that several accounts liked, boosted or answered in the last two days.
 
 An account counts once for a post, never for its own. The worker writes the rankings every REFILL_INTERVAL_S seconds
-from the counts, with the rules of recommendations: only public posts that are no answers, of accounts that may be
-suggested, one of each author. Each reader gets a ranking through the read pipeline, as the public timeline.
+from the counts, with the rules of recommendations: only public posts that are no answers and have no sensitive
+pictures, of accounts that may be suggested, one of each author. Each reader gets a ranking through the read pipeline,
+as the public timeline.
 docs/reference/decisions/popular-posts.md has the reasons and the figures.
 """
 
@@ -17,6 +18,7 @@ from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.site.service import SiteService
 from socialsite.store import Store, StoreError
 from timelines.pages.page import HydratedPost
+from timelines.pages.pictures import is_sensitive
 from timelines.popular.repository import ALL_LANGUAGES, NO_LANGUAGE, RANKING_CAP, PopularPosts
 from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.repository import PostRepository
@@ -111,7 +113,8 @@ class PopularPostsService:
         shown_ids = [post_id for post_id in ids[:limit] if str(post_id) not in site.held_posts]
         entries = await self.pipeline.read_posts(shown_ids, ViewerContext(viewer_id, ViewContext.PUBLIC))
         held = self._held_accounts()
-        return [each for each in entries if each.author.id not in held], offset + limit if len(ids) > limit else None
+        shown = [each for each in entries if each.author.id not in held and not _is_marked(each.post, each.author)]
+        return shown, offset + limit if len(ids) > limit else None
 
     def _held_accounts(self) -> set[AccountId]:
         """Return the accounts that staff holds back from recommendations."""
@@ -125,4 +128,11 @@ def _may_be_popular(post: Post) -> bool:
 
 def _is_recommended(post: Post, authors: Mapping[AccountId, Author]) -> bool:
     author = authors.get(post.author_id)
-    return author is not None and author.is_visible and not author.followers_only and _may_be_popular(post)
+    if author is None or not author.is_visible or author.followers_only or _is_marked(post, author):
+        return False
+    return _may_be_popular(post)
+
+
+def _is_marked(post: Post, author: Author) -> bool:
+    """Return whether the author or staff marked the pictures as sensitive, or staff hid the text behind a warning."""
+    return is_sensitive(post, author) or post.extra.is_folded

@@ -113,10 +113,24 @@ async def _post_is_held_back(world: World, author: Person, post: Post) -> None:
     await world.services.site.change(held_posts=lambda old: (*old, str(post.id)))
 
 
+async def _is_marked_as_sensitive(world: World, author: Person, post: Post) -> None:
+    await author.edits(post, post.text, details=PostDetails(sensitive=True))
+
+
+async def _is_folded(world: World, author: Person, post: Post) -> None:
+    await world.services.edits.set_fold(
+        post.id, is_folded=True, warning="insults", now_ms=world.services.clock.now_ms()
+    )
+
+
+ACTS = [
+    _locks, _is_limited, _is_suspended, _deletes, _is_held_back, _post_is_held_back, _is_not_discoverable,
+    _is_marked_as_sensitive, _is_folded,
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("refill", [True, False])
-@pytest.mark.parametrize(
-    "act", [_locks, _is_limited, _is_suspended, _deletes, _is_held_back, _post_is_held_back, _is_not_discoverable]
-)
+@pytest.mark.parametrize("act", ACTS)
 async def test_a_post_that_may_not_be_recommended_leaves_the_popular_posts(
     world: World,
     acts: PersonReactions,
