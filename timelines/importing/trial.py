@@ -3,6 +3,7 @@
 The counts have no text, name or address of the file, so that whoever has the file may send them.
 """
 
+from os import SEEK_END
 from pathlib import PurePosixPath
 from typing import IO
 
@@ -14,7 +15,7 @@ from timelines.importing.archive_files import ArchiveUnreadable
 from timelines.importing.lines import ROW_ERRORS, LineRefused, Tally
 from timelines.importing.posts import check_picture
 from timelines.importing.rows import PostRow, RowRules
-from timelines.importing.service import open_archive
+from timelines.importing.service import CSV_MAX_BYTES, open_archive
 from timelines.media.media import MEDIA_PER_POST
 
 ENDINGS = frozenset({
@@ -48,7 +49,10 @@ def try_archive(file: IO[bytes], base_url: str, rules: RowRules, tally: Tally) -
 
 
 def try_list(file: IO[bytes], content: ImportContent, tally: Tally) -> str:
-    """Count the rows of a list, and return its kind. Raises ArchiveUnreadable."""
+    """Count the rows of a list, and return its kind. Raises ArchiveUnreadable, also above the size of an upload."""
+    if file.seek(0, SEEK_END) > CSV_MAX_BYTES:
+        raise ArchiveUnreadable("too_large")
+    file.seek(0)
     for row in read_rows(file, content):
         tally.counts["rows"] += 1
         tally.counts["rows with a host"] += "@" in row.address.removeprefix("@")

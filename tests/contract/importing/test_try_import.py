@@ -11,6 +11,7 @@ from tests.contract.importing.test_foreign_archives import colored, outbox, twee
 from tests.contract.importing.test_import_archives import attachment, note
 from tests.support.commands import run_command
 from tests.support.corpora import read_posts
+from timelines.importing.service import CSV_MAX_BYTES
 from timelines.importing.x_rows import TWEET_DATES
 
 SECRET = "zanzibar"
@@ -87,6 +88,10 @@ def test_a_trial_says_why_a_file_cannot_be_read(tmp_path: Path, content: bytes, 
     with pytest.raises(CommandError, match=reason) as raised:
         run_command("try_import", file)
     assert SECRET not in str(raised.value)
+    with file.open("wb") as large:
+        large.truncate(CSV_MAX_BYTES + 1)  # one row without an end would be read whole
+    with pytest.raises(CommandError, match="too_large"):
+        run_command("try_import", file, "--content", "following")
     with pytest.raises(CommandError, match="No such file"):
         run_command("try_import", tmp_path / "absent")
 
