@@ -1,7 +1,6 @@
 """Accounts: sign-up, credentials, profiles, suspension and deletion."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -12,13 +11,11 @@ from accounts.accounts import passwords
 from accounts.accounts.lookup import AccountLookup
 from accounts.accounts.staff import StaffService
 from accounts.accounts.validation import (
-    InvalidHandle,
-    normalize_handle,
+    normalize_login_name,
     validate_handle,
     validate_languages,
     validate_profile_texts,
 )
-from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import (
     ACTIVE,
     DELETED,
@@ -169,7 +166,7 @@ class AccountService(AccountLookup):
         is_known = caller is None or (
             account is not None and await self.browsers.is_known(AccountId(account.id), browser)
         )
-        by_handle = Identifier.handle(_login_name(name))
+        by_handle = Identifier.handle(normalize_login_name(name))
         at_ms = await self._count_login(account, caller, by_handle, browser if is_known else None)
         is_right = await self._check_password(account, password, is_known=is_known)
         if account is None or not is_right or not (account.is_active or (keep and account.is_leaving)):
@@ -428,15 +425,6 @@ class AccountService(AccountLookup):
         await self.events.record(account_id, "password_changed", caller)
         await self.on_password_changed(account_id)
         return await self.get(account_id)
-
-
-def _login_name(text: str) -> str:
-    """Return the normalized handle or mail address, so that all its spellings have one counter."""
-    with suppress(InvalidHandle):
-        return normalize_handle(text)
-    with suppress(InvalidAddress):
-        return normalize_address(text).lower()
-    return text.lower()
 
 
 async def _deleted_fields() -> dict[str, str]:

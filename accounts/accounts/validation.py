@@ -8,6 +8,7 @@ invisible characters and no styled letters (full width, mathematical), which imi
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ import regex
 from django.utils.translation import gettext_lazy as _
 from msgspec import structs
 
+from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import Preferences
 from accounts.errors import FieldErrors
 from socialsite.characters import (
@@ -143,6 +145,15 @@ def normalize_handle(raw: str) -> str:
         is_too_long = re.fullmatch(r"[a-z0-9_]+", handle) is not None
         raise InvalidHandle("too_long" if is_too_long else "characters")
     return handle
+
+
+def normalize_login_name(text: str) -> str:
+    """Return the normalized handle or mail address, so that all its spellings have one counter."""
+    with suppress(InvalidHandle):
+        return normalize_handle(text)
+    with suppress(InvalidAddress):
+        return normalize_address(text).lower()
+    return text.lower()
 
 
 def is_reserved(handle: str) -> bool:

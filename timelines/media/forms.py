@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from socialsite.ids import parse_id
 from socialsite.web.requests import FormFields
 from timelines.errors import MediaInvalid
-from timelines.media.media import MediaChange, MediaKind
+from timelines.media.media import Crop, MediaChange, MediaKind
 
 KINDS = ("picture", "avatar", "header")
 
@@ -38,10 +38,10 @@ def parse_media_changes(fields: FormFields) -> dict[int, MediaChange]:
     }
 
 
-def parse_crop(fields: Mapping[str, str]) -> tuple[float, float, float, float] | None:
+def parse_crop(fields: Mapping[str, str]) -> Crop | None:
     """Return the part "left,top,width,height", each from 0.0 to 1.0, or None if it is absent. Raises MediaInvalid."""
     numbers = _parse_numbers(fields, "crop", 4, 0.0)
-    return None if numbers is None else cast("tuple[float, float, float, float]", numbers)
+    return None if numbers is None else cast(Crop, numbers)
 
 
 def parse_kind(fields: Mapping[str, str]) -> MediaKind:

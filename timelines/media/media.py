@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import msgspec
@@ -18,6 +19,8 @@ from timelines.text.post_text import TextRefused, check_text
 MediaKind = Literal["picture", "avatar", "header", "preview", "logo"]
 MediaState = Literal["processing", "ready", "refused", "deleting"]
 MediaSize = Literal["full", "small"]
+Crop = tuple[float, float, float, float]
+"""Left, top, width and height of the part that is kept, as shares of the picture from 0 to 1."""
 SIZES: Final[tuple[MediaSize, ...]] = ("full", "small")
 CONTENT_TYPES: Final = {"webp": "image/webp", "jpg": "image/jpeg"}
 """Extension of a stored file -> its content type."""
@@ -97,6 +100,14 @@ class MediaChange(msgspec.Struct, frozen=True):
 
     alt: str | None = None
     focus: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServedFile:
+    """A file that a viewer may see. `is_public` is true if every visitor may see it."""
+
+    name: str
+    is_public: bool
 
 
 def media_url(name: str, size: MediaSize, extension: str) -> str:

@@ -22,7 +22,7 @@ from socialsite.ids import AccountId
 from socialsite.recipes.job import PermanentFailure, make_job_decoder
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store, StoreUnavailable
-from timelines.media.media import CONTENT_TYPES, Media, MediaSize, media_file, parse_name, upload_file
+from timelines.media.media import CONTENT_TYPES, Crop, Media, MediaSize, media_file, parse_name, upload_file
 from timelines.media.repository import MediaRows
 from timelines.media.storage import MediaFiles, TemporaryMedia, open_descriptor
 
@@ -39,7 +39,7 @@ class EncodePicture(msgspec.Struct, frozen=True, tag="encode"):
     """Encode the upload of this name. `crop` is the part to show: left, top, width and height, from 0.0 to 1.0."""
 
     name: str
-    crop: tuple[float, float, float, float] | None = None
+    crop: Crop | None = None
     owner: AccountId = AccountId(0)
 
 

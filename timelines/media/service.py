@@ -31,10 +31,12 @@ from timelines.media.media import (
     SITE_OWNER,
     UNATTACHED_MS,
     UPLOAD_MAX_BYTES,
+    Crop,
     Media,
     MediaChange,
     MediaKind,
     MediaSize,
+    ServedFile,
     change_attachment,
     find_refusal,
     media_file,
@@ -65,17 +67,7 @@ ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
 
 FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
 """Returns None if the viewer may not see the post, else whether everybody may see it."""
-Crop = tuple[float, float, float, float]
-"""Left, top, width and height of the part that is kept, as shares of the picture from 0 to 1."""
 log = structlog.stdlib.get_logger("timelines.media")
-
-
-@dataclass(frozen=True, slots=True)
-class ServedFile:
-    """A file that a viewer may see. `is_public` is true if every visitor may see it."""
-
-    name: str
-    is_public: bool
 
 
 @dataclass(kw_only=True, slots=True)

@@ -15,8 +15,8 @@ from socialsite.web.responses import SeeOther, done, page_response
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.errors import MediaInvalid
 from timelines.media.forms import parse_crop
-from timelines.media.media import UPLOAD_MAX_BYTES
-from timelines.media.service import Crop, MediaService
+from timelines.media.media import UPLOAD_MAX_BYTES, Crop
+from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 
 SETTINGS_PATH = "/accounts/settings/"
