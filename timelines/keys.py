@@ -275,7 +275,7 @@ imported_graph_ranks = single_key("timelines", "graph", "ranks")
 """ZSET: account id -> followers in the imported graphs. The GRAPH_RANKS_CAP most followed accounts are kept."""
 
 
-# Popular posts: a ranking for each language that the worker writes anew. Their counts are in recipes/distinct_ranking.
+# Popular posts: a ranking for each language, which the worker replaces. The counts are in recipes/distinct_ranking.py.
 
 
 def popular_posts(language: str) -> Key:

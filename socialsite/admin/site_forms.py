@@ -137,7 +137,7 @@ class SiteForm(forms.Form):
         values: dict[str, Any] = {name: self.cleaned_data[name] for name in self.changed_data}
         for name in values.keys() & TEXTS:
             if self.data.get(f"shown-{name}") == _digest(values[name]):
-                del values[name]  # the page was loaded before somebody else changed the text
+                del values[name]  # it is as the page showed it; it may have changed since
         for name in values.keys() & LIST_SIZES.keys():
             values[name] = lines = _split_lines(name, values[name])
             if (shown := self.data.get(self.add_initial_prefix(name))) is not None:

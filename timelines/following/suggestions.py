@@ -104,9 +104,9 @@ class FollowSuggestionService:
     async def recent_suggestions(
         self, viewer_id: AccountId, limit: int, scripts: frozenset[str] = frozenset()
     ) -> list[Suggestion]:
-        """Return suggestions that are at most RECENT_MS old, for pages that show them beside something else.
+        """Return suggestions that are at most RECENT_MS old, for pages that also show something else.
 
-        Those that the viewer may not see or follows meanwhile are left out.
+        Accounts that the viewer may no longer see, or follows meanwhile, are left out.
         """
         now_ms, key = self.clock.now_ms(), (viewer_id, scripts)
         found_ms, suggestions = self._recent.pop(key, (0, []))

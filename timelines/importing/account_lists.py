@@ -35,7 +35,7 @@ LINE_MAX_LENGTH = 64 * 1024
 SEPARATORS = (",", ";", "\t")
 ADDRESS_HEADER, BOOSTS_HEADER, LIST_HEADER = "account address", "show boosts", "list name"
 OTHER_HEADERS = {"blocked": BOOSTS_HEADER, "muted": BOOSTS_HEADER, "following": "hide notifications"}
-"""A column that only a list of another kind has: people block by mistake whom they follow."""
+"""A column that only a list of another kind has. Without a check people would block the accounts that they follow."""
 FALSE = frozenset({"false", "falsch", "faux", "falso", "fałsz", "onwaar", "0", "no"})
 
 
