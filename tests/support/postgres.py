@@ -111,4 +111,4 @@ def _as_unprivileged() -> tuple[str, ...]:
     change = (need("setpriv"), f"--reuid={user}", f"--regid={group}", "--clear-groups")
     if subprocess.run([*change, need("initdb"), "--version"], capture_output=True, check=False).returncode == 0:
         return change
-    return (*change, "--inh-caps=+dac_override", "--ambient-caps=+dac_override")
+    return (*change, "--securebits=+no_setuid_fixup", "--inh-caps=+dac_override", "--ambient-caps=+dac_override")
