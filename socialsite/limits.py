@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NoReturn, get_args
+from typing import Literal, NoReturn
 
 from socialsite.clock import DAY_MS, Clock, FixedClock
 from socialsite.errors import AccountSilenced, NewcomerLimited, RateLimited
@@ -45,9 +45,7 @@ ByteWriter = Literal[
     "posts", "edits", "drafts", "descriptions", "notes", "profiles", "filters", "lists", "reports", "appeals",
     "accounts", "invitations", "devices", "codes", "apps", "imports",
 ]  # fmt: skip
-"""The writers of what people send and the store keeps. Each takes its bytes from a budget before it writes."""
-BYTE_BUDGETS: Mapping[ByteWriter, str] = dict.fromkeys(get_args(ByteWriter), "bytes") | {"imports": "importbytes"}
-"""The rule from whose bytes of a day each writer takes."""
+"""The writers of what people send and the store keeps. Imports have bytes of their own, the others share theirs."""
 request_address: ContextVar[str] = ContextVar("request_address", default="")
 """The network address of the request that is served (AddressMiddleware), or "" in workers and commands."""
 SITE = Identifier.address("site")
@@ -182,8 +180,8 @@ class ActionLimits:
         """
         if owner is None or not size_bytes:
             return
-        name, limits, now_ms = BYTE_BUDGETS[writer], self._bytes_per_day, self._clock.server_ms()
-        per_day = limits.imports if name == "importbytes" else limits.account
+        limits, now_ms = self._bytes_per_day, self._clock.server_ms()
+        name, per_day = ("importbytes", limits.imports) if writer == "imports" else ("bytes", limits.account)
         caller = owner if isinstance(owner, Caller) else Caller(owner, request_address.get())
         counters = {SITE: limits.site}
         if caller.account_id is not None:

@@ -116,7 +116,7 @@ async def test_the_policy_drops_notifications_of_accounts_that_are_not_followed(
     assert (await api.get("/api/v1/notifications")).json() == []
 
 
-async def test_boosters_and_quoters_hear_of_edits(site, world, open_api: OpenApi) -> None:
+async def test_boosters_and_quoters_are_notified_of_edits(site, world, open_api: OpenApi) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await alice.publishes("first")
     now_ms = site.clock.now_ms()
