@@ -53,7 +53,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "account": profile_context(account),
             "pinned_html": Placeholder(pinned_html(visit.pinned)) if visit.pinned else "",
             "timeline": timeline_context(request, query, visit.timeline_page, f"profile:{handle}", visit.marker)
-            | ({"live": False, "keeps_place": False} if tab else {}),
+            | ({"live": False, "keeps_place": False, "is_selection": query.after is None} if tab else {}),
             "tab": tab,
             "followers": visit.follow_counts.followers,
             "following": visit.follow_counts.following,

@@ -45,6 +45,11 @@ def test_no_template_needs_more_than_the_content_security_policy_grants(template
     assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", text))
 
 
+def test_a_tab_of_a_profile_tells_that_older_posts_were_not_read() -> None:
+    timeline = {"name": "profile:alice", "is_selection": True, "next_url": "/@alice/?before=7&tab=media", "live": False}
+    assert "Older posts were not searched yet." in render_to_string("timelines/_empty.html", {"timeline": timeline})
+
+
 def test_every_icon_is_in_the_sprite() -> None:
     used_icons = {name for path in TEMPLATES for name in re.findall(r'{% icon "([^"]+)" %}', path.read_text())}
     drawn = set(re.findall(r'<symbol id="([^"]+)"', (ROOT / "static/icons.svg").read_text()))

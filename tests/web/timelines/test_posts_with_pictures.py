@@ -309,3 +309,7 @@ async def test_a_profile_has_tabs_for_posts_without_replies_and_for_pictures(ali
     page = (await bob.get("/@alice/?tab=media")).text
     assert 'href="/@alice/?tab=media" aria-current="page"' in page
     assert "data-live>" not in page
+    await bob.publish("words")
+    page = (await bob.get("/@bob/?tab=media")).text
+    assert "No posts found" in page
+    assert "You haven't posted yet" not in page
