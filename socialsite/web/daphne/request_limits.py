@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
@@ -57,7 +57,8 @@ def install_request_limits(
     protocol: Any = sys.modules.get("daphne.http_protocol")
     if protocol is None:
         return
-    protocol.WebRequest = make_bounded_request(protocol.WebRequest, body_max_bytes, find_upload_rules, find_uploader)
+    bodies = LargeBodies(body_max_bytes, find_upload_rules, find_uploader)
+    protocol.WebRequest = make_bounded_request(protocol.WebRequest, bodies)
     sockets: Any = sys.modules["daphne.ws_protocol"]
     sockets.WebSocketFactory.protocol = make_bounded_socket(sockets.WebSocketProtocol)
     # Twisted formats an unused log line for each request. The site has its own access log.
@@ -67,9 +68,76 @@ def install_request_limits(
     channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so many that only the limit on bytes applies
 
 
-def make_bounded_request(
-    request: Any, body_max_bytes: int, find_upload_rules: FindUploadRules, find_uploader: FindUploader
-) -> Any:
+class LargeBodies:
+    """Permits the large bodies of accounts, and counts those of unfinished requests. All other bodies are small."""
+
+    def __init__(self, small_max_bytes: int, find_upload_rules: FindUploadRules, find_uploader: FindUploader) -> None:
+        self.small_max_bytes = small_max_bytes
+        self._find_upload_rules = find_upload_rules
+        self._find_uploader = find_uploader
+        self._unfinished: Counter[int] = Counter()
+        """The bytes of unfinished large bodies by the id of their account."""
+
+    def ask_for_permit(self, request: Any) -> None:
+        """Stop reading a large body with files until its account is known."""
+        length = _first_header(request, b"content-length").strip()
+        if length.isdigit() and int(length[:15]) <= self.small_max_bytes:
+            return
+        path, _, query = request.channel._path.partition(b"?")
+        path_text = unquote_to_bytes(path).decode("utf-8", "replace")
+        method, content_type = (
+            request.channel._command.decode("ascii", "replace"),
+            _first_header(request, b"content-type"),
+        )
+        rules = self._find_upload_rules(method, path_text, content_type)
+        if rules is None:
+            return
+        headers = [(key.lower(), each) for key, lines in request.requestHeaders.getAllRawHeaders() for each in lines]
+        client = (getattr(request.client, "host", ""), 0)
+        scope = {"path": path_text, "query_string": query, "headers": headers, "client": client}
+        request.channel._networkProducer.pauseProducing()
+        request.permit_task = asyncio.ensure_future(
+            self._permit(request, scope, rules.max_bytes, int(length[:15] or rules.max_bytes))
+        )
+
+    async def _permit(self, request: Any, scope: Scope, max_bytes: int, size: int) -> None:
+        """Raise the limit if the account has no more unfinished bodies than it may have. Then read on."""
+        try:
+            account_id = await self._find_uploader(scope)
+            if account_id is None or request.channel is None or size > max_bytes:
+                return  # the view refuses the request
+            if (
+                self._unfinished[account_id] + size > ACCOUNT_BODIES_MAX_BYTES
+                or self._unfinished.total() + size > 2 * ACCOUNT_BODIES_MAX_BYTES
+            ):
+                request.requestHeaders.setRawHeaders(b"content-length", [TOO_MANY_BODIES])
+                return
+            self._unfinished[account_id] += size
+            request.uploader, request.body_max_bytes = (account_id, size), max_bytes
+            request.body_timer = asyncio.get_running_loop().call_later(
+                max(BODY_MIN_S, size / BODY_MIN_BYTES_PER_S), request.channel.transport.abortConnection
+            )
+        finally:
+            if request.channel is not None:
+                request.channel._networkProducer.resumeProducing()
+
+    def release(self, request: Any) -> None:
+        """End the count of the body of a request. The call may be repeated."""
+        if request.body_timer is not None:
+            request.body_timer.cancel()
+        if request.uploader is not None:
+            (account_id, size), request.uploader = request.uploader, None
+            self._unfinished[account_id] -= size
+            if not self._unfinished[account_id]:
+                del self._unfinished[account_id]
+
+
+def _first_header(request: Any, name: bytes) -> bytes:
+    value: bytes = (request.requestHeaders.getRawHeaders(name) or [b""])[0]
+    return value
+
+
+def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
     """Return daphne's request class, changed to drop bytes of the body beyond the limit.
 
     A body with files gets its limit when the session or token of its head is found. Until then nothing is read.
@@ -82,8 +150,6 @@ def make_bounded_request(
         content: Any
         body_max_bytes: int | None = None
         """The limit of this body, known when its first bytes arrive."""
-        bodies: ClassVar[Counter[int]] = Counter()
-        """The bytes of unfinished large bodies by the id of their account."""
         uploader: tuple[int, int] | None = None
         """The account and the bytes that are counted for this body."""
         body_timer: asyncio.TimerHandle | None = None
@@ -97,8 +163,8 @@ def make_bounded_request(
 
         def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
             if self.body_max_bytes is None:
-                self.body_max_bytes = body_max_bytes
-                self.ask_for_permit()
+                self.body_max_bytes = bodies.small_max_bytes
+                bodies.ask_for_permit(self)
             room = self.body_max_bytes + 1 - self.content.tell()
             if room > 0:
                 try:
@@ -114,8 +180,8 @@ def make_bounded_request(
                 self.fail_content(error)
             if self.body_timer is not None:
                 self.body_timer.cancel()
-            takes_files = self.body_max_bytes is not None and self.body_max_bytes > body_max_bytes
-            if takes_files and self.content.seek(0, os.SEEK_END) > body_max_bytes:
+            takes_files = self.body_max_bytes is not None and self.body_max_bytes > bodies.small_max_bytes
+            if takes_files and self.content.seek(0, os.SEEK_END) > bodies.small_max_bytes:
                 self.content = ContentFile(self.content)
             return super().process()
 
@@ -124,61 +190,12 @@ def make_bounded_request(
                 self.content.close()
             self.content = FailedContent(error)
 
-        def ask_for_permit(self) -> None:
-            """Stop reading a large body with files until its account is known."""
-            length = (self.requestHeaders.getRawHeaders(b"content-length") or [b""])[0].strip()
-            if length.isdigit() and int(length[:15]) <= body_max_bytes:
-                return
-            content_type = (self.requestHeaders.getRawHeaders(b"content-type") or [b""])[0]
-            path, _, query = self.channel._path.partition(b"?")
-            path_text = unquote_to_bytes(path).decode("utf-8", "replace")
-            rules = find_upload_rules(self.channel._command.decode("ascii", "replace"), path_text, content_type)
-            if rules is None:
-                return
-            headers = [(key.lower(), each) for key, lines in self.requestHeaders.getAllRawHeaders() for each in lines]
-            client = (getattr(self.client, "host", ""), 0)
-            scope = {"path": path_text, "query_string": query, "headers": headers, "client": client}
-            self.channel._networkProducer.pauseProducing()
-            self.permit_task = asyncio.ensure_future(
-                self.permit(scope, rules.max_bytes, int(length[:15] or rules.max_bytes))
-            )
-
-        async def permit(self, scope: Scope, max_bytes: int, size: int) -> None:
-            """Raise the limit if the account has no more unfinished bodies than it may have. Then read on."""
-            try:
-                account_id = await find_uploader(scope)
-                if account_id is None or self.channel is None or size > max_bytes:
-                    return  # the view refuses the request
-                if (
-                    self.bodies[account_id] + size > ACCOUNT_BODIES_MAX_BYTES
-                    or self.bodies.total() + size > 2 * ACCOUNT_BODIES_MAX_BYTES
-                ):
-                    self.requestHeaders.setRawHeaders(b"content-length", [TOO_MANY_BODIES])
-                    return
-                self.bodies[account_id] += size
-                self.uploader, self.body_max_bytes = (account_id, size), max_bytes
-                self.body_timer = asyncio.get_running_loop().call_later(
-                    max(BODY_MIN_S, size / BODY_MIN_BYTES_PER_S), self.channel.transport.abortConnection
-                )
-            finally:
-                if self.channel is not None:
-                    self.channel._networkProducer.resumeProducing()
-
-        def release(self) -> None:
-            if self.body_timer is not None:
-                self.body_timer.cancel()
-            if self.uploader is not None:
-                (account_id, size), self.uploader = self.uploader, None
-                self.bodies[account_id] -= size
-                if not self.bodies[account_id]:
-                    del self.bodies[account_id]
-
         def finish(self) -> None:
-            self.release()
+            bodies.release(self)
             super().finish()
 
         def connectionLost(self, reason: Any) -> None:  # noqa: N802  (Twisted's name)
-            self.release()
+            bodies.release(self)
             super().connectionLost(reason)
 
     return BoundedRequest
