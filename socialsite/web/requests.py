@@ -312,9 +312,13 @@ def is_own_url(request: SiteRequest, url: str) -> bool:
 
 
 def find_own_path(request: SiteRequest, url: str) -> str:
-    """Return the path and the query of a URL of this site, or "" for another text."""
+    """Return the path and the query of a URL of this site, or "" for another text.
+
+    A path such as that of https://example.org//elsewhere.example/ is an address of another site.
+    """
     parts = urlsplit(url if is_own_url(request, url) else "")
-    return urlunsplit(("", "", parts.path, parts.query, "")) if parts.path.startswith("/") else ""
+    path = urlunsplit(("", "", parts.path, parts.query, ""))
+    return path if path.startswith("/") and is_own_url(request, path) else ""
 
 
 def get_viewer_id(request: SiteRequest) -> AccountId | None:

@@ -5,6 +5,7 @@ resolved as a browser resolves it before its host is checked.
 """
 
 import re
+from html import unescape
 from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
@@ -123,6 +124,15 @@ async def test_log_in_and_log_out_redirect_to_this_site(open_browser, alice: Htt
         assert not leads_elsewhere(await location_after(browser, "/accounts/login/", target, **fields)), target
     for target in ELSEWHERE[:12]:
         assert await location_after(browser, "/accounts/logout/", target) in ("/", "")
+
+
+async def test_a_link_back_leads_only_to_this_site(alice: HttpBrowser) -> None:
+    """An address of this site may have a path that is another address: http://testserver//evil.example/."""
+    own = [BASE_URL + each for each in ELSEWHERE if each.startswith(("/", "\\"))]
+    for target in [*ELSEWHERE, *own]:
+        answer = await alice.get(f"/reports/sent/?back={quote(target, safe='', errors='replace')}")
+        link = re.search(r'<a class="btn" href="([^"]*)"', answer.text)
+        assert answer.status_code == 400 or (link and not leads_elsewhere(unescape(link[1]))), target
 
 
 @pytest.mark.parametrize("path", ["/lists/", "//evil.example/%2e%2e", "/search/?q=//evil.example"])

@@ -127,6 +127,7 @@ async def test_an_account_may_report_itself_and_is_not_offered_to_block_itself(a
         ("http://testserver/tags/tea/?before=7", "/tags/tea/?before=7"),
         ("http://testserver/reports/new/?post=1", "/@bob/"),
         ("https://elsewhere.example/", "/@bob/"),
+        ("http://testserver//elsewhere.example/", "/@bob/"),
         ("javascript:alert(1)", "/@bob/"),
         (None, "/@bob/"),
     ],
