@@ -94,6 +94,13 @@ class Composer {
     this.form.scrollIntoView({ block: "nearest" });
   }
 
+  /** Is this the form that a link asks for: of a reply to the post of this page, or of a new post? */
+  isFor({ hash, pathname }) {
+    const isReply = Boolean(this.form.elements.namedItem("in_reply_to"));
+    if (hash === "#reply") return isReply && pathname === location.pathname;
+    return pathname === "/compose/" && !isReply && !this.isEdit;
+  }
+
   get left() {
     return this.max - postLength(this.text.value) - (this.warning.disabled ? 0 : graphemes(this.warning.value));
   }
@@ -277,8 +284,8 @@ export function enhanceComposers() {
     const link = event.target.closest?.(OPENS_A_FORM);
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || document.body.dataset.signedIn !== "yes") return;
     event.preventDefault();
-    const isHere = link.matches("[data-compose]") || link.pathname === location.pathname;
-    if (composers.length && isHere) composers[0].focus();
+    const here = composers.find((composer) => composer.isFor(link));
+    if (here) here.focus();
     else openFormOf(link);
   });
 }

@@ -91,6 +91,15 @@ def test_a_post_from_another_profile_is_not_shown_among_its_posts(me: BrowserPag
     expect(me.entries).to_have_count(1)
 
 
+def test_new_post_on_the_page_of_a_post_is_no_reply(me: BrowserPage) -> None:
+    me.go_to(me.entries.first.locator(".post-time").get_attribute("href") or "")
+    me.page.locator(".nav-compose a").tap()
+    expect(me.page.locator("dialog.sheet [name=in_reply_to]")).to_have_count(0)
+    me.page.go_back()
+    me.page.locator(".reply-line a").tap()
+    expect(me.page.locator("dialog.sheet [name=in_reply_to]")).to_have_count(1)
+
+
 def test_without_a_script_the_composer_is_a_page(reader: OpenReader, own: HttpVisitor) -> None:
     page = reader(own, java_script_enabled=False, viewport=PHONE)
     page.go_to("/notifications/")
