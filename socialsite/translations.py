@@ -21,7 +21,7 @@ def find_stale_languages() -> Iterator[Path]:
 
 
 def compile_translations() -> None:
-    """Compile what is stale; processes may do so at the same time. Raises OSError if locale/ cannot be written."""
+    """Compile the stale files, also beside other processes that do so. Raises OSError if locale/ cannot be written."""
     for po in find_stale_languages():
         from babel.messages.mofile import write_mo  # babel is slow to import, and rarely needed
         from babel.messages.pofile import read_po

@@ -1,4 +1,4 @@
-"""Signing up in a browser: what is told while somebody types, and what a refused form keeps."""
+"""The form of a sign-up in a browser: checks while a person types, and the input that a refused form keeps."""
 
 import pytest
 from playwright.sync_api import Page, expect

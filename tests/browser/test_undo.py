@@ -1,4 +1,4 @@
-"""Mutes and unfollows are said, ask how long, and can be undone at once."""
+"""A page confirms a mute or an unfollow and offers to undo it. A mute has a duration."""
 
 import pytest
 from playwright.sync_api import expect

@@ -41,7 +41,7 @@ Member: TypeAlias = zipfile.ZipInfo | tarfile.TarInfo
 
 
 class ArchiveUnreadable(OSError):
-    """The file is no archive of a known kind, is damaged, or is larger than this site reads. `code` says which."""
+    """The file is no archive of a known kind, is damaged, or is larger than this site reads. `code` is the reason."""
 
     def __init__(self, code: str, text: str = "") -> None:
         super().__init__(text or code)

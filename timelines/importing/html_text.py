@@ -55,7 +55,7 @@ def html_to_text(html: str, name_mention: Callable[[str, str], str]) -> str:
 
 
 def _outermost(body: LexborNode, selector: str) -> Iterator[LexborNode]:
-    """Yield the elements until there are none. The caller removes each, with those inside it."""
+    """Yield the first element until no element is left. The caller removes each element with its content."""
     while (node := body.css_first(selector)) is not None:
         yield node
 

@@ -1,6 +1,6 @@
 """Reads an archive or a list without a store, and counts what an import would find.
 
-The counts have no text, name or address of the file, so that whoever has the file may send them.
+The counts have no text, name or address of the file, so that its owner may send them with a bug report.
 """
 
 from os import SEEK_END

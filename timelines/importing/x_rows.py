@@ -95,7 +95,7 @@ def parse_tweet(tweet: Json, notes: Notes) -> Json:
 
 
 def _exact_date(id: int, at: datetime) -> datetime:
-    """Return the date with the milliseconds of the id, which keep the order of a thread that was sent at once."""
+    """Return the date with the milliseconds of the id, which keep the order of a thread whose tweets have one date."""
     exact = EPOCH_OF_IDS + timedelta(milliseconds=id >> 22)
     return exact if timedelta() <= exact - at < timedelta(seconds=1) else at
 

@@ -85,11 +85,8 @@ class LargeBodies:
             return
         path, _, query = request.channel._path.partition(b"?")
         path_text = unquote_to_bytes(path).decode("utf-8", "replace")
-        method, content_type = (
-            request.channel._command.decode("ascii", "replace"),
-            _first_header(request, b"content-type"),
-        )
-        rules = self._find_upload_rules(method, path_text, content_type)
+        method = request.channel._command.decode("ascii", "replace")
+        rules = self._find_upload_rules(method, path_text, _first_header(request, b"content-type"))
         if rules is None:
             return
         headers = [(key.lower(), each) for key, lines in request.requestHeaders.getAllRawHeaders() for each in lines]

@@ -1,4 +1,4 @@
-"""manage.py try_import: what it counts, and that it prints nothing of the file."""
+"""manage.py try_import counts the rows of a file and prints nothing of its content."""
 
 from datetime import datetime
 from pathlib import Path
