@@ -27,7 +27,7 @@ from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, URLResolver, get_resolver, set_script_prefix
 
 from socialsite.web.asgi_types import Message, Receive, Scope, Send
-from socialsite.web.daphne.flow_control import waiting_for_reader
+from socialsite.web.daphne.flow_control import PIECE_BYTES, send_body, waiting_for_reader
 from socialsite.web.middleware.errors import HANDLED_ERRORS
 from socialsite.web.middleware.request_size import InvalidBody, check_head, parse_content_length, read_body
 from socialsite.web.requests import SiteRequest
@@ -41,9 +41,6 @@ DISCONNECT_WATCH_DELAY_S = 0.2
 
 CACHED_PATHS, CACHED_PATH_MAX_LENGTH = 1_024, 100
 """The number of paths whose views are cached, and their length: Django tries the patterns of all URLs in turn."""
-
-PIECE_BYTES = 64 * 1024
-"""Bytes of a page that are sent at once."""
 
 MiddlewareChain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -131,17 +128,10 @@ class AsyncHandler(ASGIHandler):
         headers = [(encode_header_name(name), value.encode("latin1")) for name, value in stored]
         for cookie in response.cookies.values():
             headers.append((b"Set-Cookie", cookie.output(header="").encode("ascii").strip()))
-        start = {"type": "http.response.start", "status": response.status_code, "headers": headers}
-        await send(start)
+        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         content: bytes = response.content  # type: ignore[attr-defined]
-        if len(content) <= PIECE_BYTES:
-            await send({"type": "http.response.body", "body": content})
-            return
-        async with waiting_for_reader(send, address) as send_and_wait:
-            for sent in range(0, len(content), PIECE_BYTES):
-                end = sent + PIECE_BYTES
-                piece = {"type": "http.response.body", "body": content[sent:end], "more_body": end < len(content)}
-                await send_and_wait(piece)
+        pieces = (content[start : start + PIECE_BYTES] for start in range(0, len(content), PIECE_BYTES))
+        await send_body(send, pieces, address)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """Return the response as Django does, but without Django's log call in a thread. The site logs it itself."""

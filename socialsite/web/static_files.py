@@ -5,6 +5,7 @@ sync, so only the table is used.
 """
 
 import warnings
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -12,8 +13,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import Response, StaticFile
 
 from socialsite.web.asgi_types import Application, Receive, Scope, Send
-from socialsite.web.daphne.flow_control import waiting_for_reader
-from socialsite.web.handler import PIECE_BYTES
+from socialsite.web.daphne.flow_control import PIECE_BYTES, send_body
 from socialsite.web.websocket import find_scope_address
 
 WSGI_HEADER_NAMES = {
@@ -56,19 +56,12 @@ class StaticFiles:
 
 
 async def _send_response(response: Response, send: Send, address: str) -> None:
-    """Send a file in pieces, each after the reader has read the piece before.
+    """Send a file in pieces.
 
-    Pieces are read from the page cache of the system. A thread would cost more than the read.
+    They are read from the page cache of the system. A thread would cost more than the read.
     """
     headers = [(name.lower().encode(), value.encode("latin1")) for name, value in response.headers]
     headers.append((b"x-content-type-options", b"nosniff"))
     await send({"type": "http.response.start", "status": int(response.status), "headers": headers})
     with response.file or BytesIO() as file:
-        piece, following = file.read(PIECE_BYTES), file.read(PIECE_BYTES)
-        if not following:
-            await send({"type": "http.response.body", "body": piece})
-            return
-        async with waiting_for_reader(send, address) as send_and_wait:
-            while piece:
-                await send_and_wait({"type": "http.response.body", "body": piece, "more_body": bool(following)})
-                piece, following = following, file.read(PIECE_BYTES)
+        await send_body(send, iter(partial(file.read, PIECE_BYTES), b""), address)

@@ -8,7 +8,7 @@ writer writes them directly to the transport and not through autobahn.
 import asyncio
 import functools
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any, ClassVar, Final, Protocol
@@ -28,6 +28,8 @@ TRANSPORT_BUFFER_BYTES = 16 * 1024
 """Bytes that Twisted buffers before it pauses the writer (Twisted's default is 64 kB)."""
 KERNEL_BUFFER_BYTES = 64 * 1024
 """Bytes that the kernel buffers (Linux doubles this number). By default it buffers up to 4 MB for a stalled reader."""
+PIECE_BYTES = 64 * 1024
+"""Bytes of a body that are sent at once."""
 ABORT_DELAY_S = 1.0
 RESPONSE_STALL_TIMEOUT_S = 30.0
 """Time for which a response waits until 64 kB are read: a reader of 3 kB/s is not cut off."""
@@ -255,6 +257,18 @@ async def waiting_for_reader(send: Send, address: str) -> AsyncIterator[Send]:
         yield send_and_wait
     finally:
         reader.close()
+
+
+async def send_body(send: Send, pieces: Iterator[bytes], address: str) -> None:
+    """Send a body of one piece, or of several, each after the reader has read the piece before."""
+    piece, following = next(pieces, b""), next(pieces, b"")
+    if not following:
+        await send({"type": "http.response.body", "body": piece})
+        return
+    async with waiting_for_reader(send, address) as send_and_wait:
+        while piece:
+            await send_and_wait({"type": "http.response.body", "body": piece, "more_body": bool(following)})
+            piece, following = following, next(pieces, b"")
 
 
 def open_socket_writer(send: Send) -> SocketWriter:
