@@ -175,8 +175,9 @@ class ActionLimits:
     async def enforce_bytes(self, writer: ByteWriter, owner: Caller | AccountId | None, size_bytes: int) -> None:
         """Count bytes that stay in the store, for their owner and the site, today (UTC). Raises RateLimited.
 
-        The address of the request counts, too; all imports from it have the limit of one account. Commands have no
-        owner (None) and no limits. Refused bytes are not counted. Accepted ones stay counted if the action fails later.
+        The address of the request counts, too; all imports from it have the limit of one account. Its visitors have a
+        counter of their own, so that no account keeps them from a sign-up. Commands have no owner (None) and no limits.
+        Refused bytes are not counted. Accepted ones stay counted if the action fails later.
         """
         if owner is None or not size_bytes:
             return
@@ -184,11 +185,13 @@ class ActionLimits:
         name, per_day = ("importbytes", limits.imports) if writer == "imports" else ("bytes", limits.account)
         caller = owner if isinstance(owner, Caller) else Caller(owner, request_address.get())
         counters = {SITE: limits.site}
-        if caller.account_id is not None:
+        if caller.account_id is None:
+            counters[Identifier.visitors(caller.address)] = per_day
+        else:
             counters[Identifier.account(caller.account_id)] = per_day
-        if caller.address:
-            is_shared = caller.account_id is not None and name == "bytes"
-            counters[address_identifier(caller.address)] = per_day * (ACCOUNTS_PER_ADDRESS if is_shared else 1)
+            if caller.address:
+                accounts = 1 if writer == "imports" else ACCOUNTS_PER_ADDRESS
+                counters[address_identifier(caller.address)] = per_day * accounts
         counters = {each: limit for each, limit in counters.items() if limit}
         granted = await self._limiter.hit_daily(name, counters, size_bytes, now_ms) if counters else size_bytes
         if granted < size_bytes:

@@ -57,6 +57,11 @@ class Identifier:
         return cls(_digest(f"address {network_of(text)}"))
 
     @classmethod
+    def visitors(cls, text: str) -> Self:
+        """Identify those who have no account and share a network address."""
+        return cls(_digest(f"visitors {network_of(text)}"))
+
+    @classmethod
     def browser(cls, text: str) -> Self:
         """Identify a browser in which an account was signed in before. `text` is the random text of its cookie."""
         return cls(_digest(f"browser {text}"))

@@ -24,7 +24,7 @@ from socialsite.limits import (
     address_identifier,
     request_address,
 )
-from socialsite.recipes.rate_limit import daily_counter_key
+from socialsite.recipes.rate_limit import Identifier, daily_counter_key
 from socialsite.web.requests import FormFields
 from socialsite.web.services import loop_services
 from tests.contract.importing.test_import_archives import note
@@ -225,6 +225,10 @@ async def test_the_accounts_of_an_address_write_ten_times_the_bytes_of_one(servi
         await limits.enforce_bytes("notes", AccountId(1 + number), 100)
     with pytest.raises(RateLimited):
         await limits.enforce_bytes("notes", AccountId(11), 1)
+    for _ in range(2):  # these accounts keep nobody from a sign-up or a new app
+        await limits.enforce_bytes("apps", Caller(None, "192.0.2.1"), 50)
+    with pytest.raises(RateLimited):
+        await limits.enforce_bytes("apps", Caller(None, "192.0.2.1"), 1)
     request_address.set("192.0.2.2")
     await limits.enforce_bytes("notes", AccountId(11), 1)
 
@@ -235,8 +239,9 @@ async def test_a_request_counts_its_bytes_for_its_address(services: Services) ->
         await alice.sign_up("alice")
         await alice.post_json("/@alice/note/", comment="words " * 20)
     now_ms = services.clock.now_ms()
-    key = daily_counter_key(address_identifier("203.0.113.9"), "bytes", now_ms // DAY_MS)
-    assert int(await services.store.component("limits").execute("GET", key)) == ACCOUNT_BYTES + 119
+    for identifier, size_bytes in ((Identifier.visitors, ACCOUNT_BYTES), (Identifier.address, 119)):
+        key = daily_counter_key(identifier("203.0.113.9"), "bytes", now_ms // DAY_MS)
+        assert int(await services.store.component("limits").execute("GET", key)) == size_bytes
 
 
 async def test_an_address_and_the_site_register_a_limited_number_of_apps_a_day(
