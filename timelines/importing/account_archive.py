@@ -72,7 +72,8 @@ class AccountArchive:
         outboxes = [path for path in paths if path.casefold().rpartition("/")[2] == "outbox.json"]
         self.is_mastodon = bool(outboxes)
         if outboxes:
-            self.files.folder = _folder_of(min(outboxes, key=lambda path: (path.count("/"), path)))
+            outbox = min(outboxes, key=lambda path: (path.count("/"), path))
+            self.files.folder = outbox[: outbox.rfind("/") + 1]
             return
         matches = [match for path in paths if (match := TWEETS.fullmatch(path))]
         if not matches:
@@ -130,8 +131,7 @@ class AccountArchive:
             return file.read(UPLOAD_MAX_BYTES + 1)
 
     def _collection(self, name: str) -> Iterator[Json]:
-        """Yield the items of a member, or nothing if there is no such member."""
-        return self._array(name, '"orderedItems"') if self.files.find(name) else iter(())
+        return self._array(name, '"orderedItems"')
 
     def _sorted_tweets(self) -> Iterator[bytes]:
         """Yield the JSON of all tweets, which X does not sort, so that each follows what it answers."""
@@ -150,6 +150,7 @@ class AccountArchive:
             raise ArchiveUnreadable("too_large")
 
     def _array(self, name: str, before: str) -> Iterator[Json]:
+        """Yield the items of an array, or nothing if there is no such member. Raises ArchiveUnreadable."""
         if (member := self.files.find(name)) is None:
             return
         with readable(), self.files.open(member) as file:
@@ -165,10 +166,6 @@ class AccountArchive:
             value = value[0] if isinstance(value, list) and value else value
             return value if isinstance(value, dict) else {}
         return {}
-
-
-def _folder_of(path: str) -> str:
-    return path[: path.rfind("/") + 1]
 
 
 def iterate_array(stream: IO[str], before: str) -> Iterator[Json]:

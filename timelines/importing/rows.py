@@ -176,7 +176,8 @@ class RowRules:
         texts = (text, details.spoiler_text, *options, *(each.description for each in content.media))
         if any(map(self.refuses, texts)):
             raise LineRefused("blocked")
-        return RowVersion(text, details, tuple({each.file: each for each in reversed(content.media)}.values())[::-1])
+        pictures = {each.file: each for each in reversed(content.media)}  # the first of those with the same file
+        return RowVersion(text, details, tuple(pictures.values())[::-1])
 
     def _parse_poll(self, poll: _PollRow) -> Poll:
         try:
