@@ -3,6 +3,7 @@
 token_scanner.py recognizes links, mentions and hashtags in linear time (tests/unit/text/test_linkify_speed.py).
 """
 
+import re
 from collections.abc import Iterator
 from html import escape
 from urllib.parse import quote
@@ -15,6 +16,7 @@ REL = "nofollow ugc noopener"
 DISPLAY_URL_LENGTH = 40
 MIN_DISPLAY_PATH_LENGTH = 16
 """A path is never shortened below this length. A host is never shortened, because its end identifies the owner."""
+_SCHEME = re.compile("https?://", re.IGNORECASE)
 
 
 def linkify(text: str) -> str:
@@ -50,7 +52,8 @@ def display_url(url: str) -> str:
 
 def _split_url(url: str) -> tuple[str, str, str, str]:
     """Return the hidden scheme, the visible beginning, the hidden middle and the visible end of an address."""
-    start = url.find("://") + 3 if "://" in url else 0
+    scheme = _SCHEME.match(url)
+    start = scheme.end() if scheme else 0
     address = readable_url(url[start:])
     host, _slash, path = address.partition("/")
     max_length = max(DISPLAY_URL_LENGTH - len(host) - 1, MIN_DISPLAY_PATH_LENGTH)

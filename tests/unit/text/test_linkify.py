@@ -189,6 +189,7 @@ def test_the_html_contains_only_links_and_line_breaks(text: str) -> None:
 
 
 @given(TEXTS)
+@example("evil.com/#://bank.com")  # only the beginning is a scheme
 def test_the_joined_pieces_equal_the_text_and_the_html_displays_them(text: str) -> None:
     pieces = list(scan(text))
     assert "".join(piece.raw for piece in pieces) == text
