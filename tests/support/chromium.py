@@ -97,7 +97,8 @@ class BrowserPage:
     def publish(self, text: str) -> None:
         """Publish a post with the composer of the open page, which a phone shows in a sheet."""
         if not self.page.locator("[data-composer]").is_visible():
-            self.page.locator("main a[data-compose], .nav-compose a").first.click()
+            reply = self.page.locator("main a[data-compose]")
+            (reply if reply.count() else self.page.locator(".nav-compose a")).first.click()
         self.page.locator("[data-composer] textarea[name=text]").fill(text)
         self.page.locator("[data-composer] [type=submit]").click()
 
