@@ -10,7 +10,7 @@ import pytest
 from socialsite.migration.commands import MigrationSite, migrate
 from socialsite.migration.store_factory import open_store
 from socialsite.startup import NotUsable, open_services
-from socialsite.store import InvalidStoreUrl, Key, Store
+from socialsite.store import InvalidStoreUrl, Key, Store, StoreUnavailable
 from socialsite.store.factory import create_topology
 from socialsite.store.pubsub import Subscription
 from tests.support.certificates import Certificates
@@ -143,6 +143,17 @@ async def test_a_site_is_migrated_over_tls(certificates: Certificates) -> None:
         await store.close()
 
 
+STARTS = 5
+"""With TLS 1.3 the connection may be lost before the server's alert is read."""
+
+
+async def why_a_start_fails(url: str) -> str:
+    with pytest.raises((NotUsable, StoreUnavailable)) as failed:
+        async with open_services(url):
+            pass
+    return str(failed.value)
+
+
 @pytest.mark.parametrize(
     ("removed", "reason"),
     [
@@ -156,9 +167,8 @@ async def test_a_missing_certificate_is_named_at_the_start(
     with single(certificates) as url:
         base, _, query = url.partition("?")
         kept = "&".join(part for part in query.split("&") if not part.startswith(removed))
-        with pytest.raises(NotUsable, match=reason):
-            async with open_services(f"{base}?{kept}"):
-                pass
+        said = [await why_a_start_fails(f"{base}?{kept}") for _ in range(STARTS)]
+    assert any(reason in text for text in said), said
 
 
 @pytest.mark.parametrize(
