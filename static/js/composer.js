@@ -239,8 +239,8 @@ class Composer {
   }
 }
 
-/** Does this page have the newest posts of the writer? */
-const hasOwnPosts = () => ["home", "public"].includes(document.body.dataset.page) || location.pathname === `/@${document.body.dataset.handle}/`;
+/** Does this page show all posts of the writer? The public timeline gets those that belong to it like any other reader. */
+const hasOwnPosts = () => document.body.dataset.page === "home" || location.pathname === `/@${document.body.dataset.handle}/`;
 
 /** Fetch a post's entry from its page, which includes the author's actions. */
 async function showPost({ id, url }, isReply) {
@@ -263,9 +263,11 @@ async function showPost({ id, url }, isReply) {
 
 /** Open the form of another page in a sheet. Without a connection the browser goes to that page, or says why not. */
 async function openFormOf(link) {
+  if (link.ariaBusy === "true") return; // a second click
+  link.ariaBusy = "true";
   const article = link.closest("article");
   try {
-    const composer = new Composer(adoptForm(await page(link.href)));
+    const composer = new Composer(await adoptForm(await page(link.href)));
     if (article) composer.about = aboutPost(article);
     composer.start();
     composer.focus();
@@ -273,15 +275,16 @@ async function openFormOf(link) {
   } catch {
     location.assign(link.href);
   }
+  link.ariaBusy = null;
 }
 
-const OPENS_A_FORM = 'a[data-compose], .action[href$="#reply"], .menu-item[href$="/quote/"]';
+const LINKS_TO_FORMS = 'a[data-compose], .action[href$="#reply"], .menu-item[href$="/quote/"]';
 
 export function enhanceComposers() {
   const composers = [...document.querySelectorAll("form[data-composer]")].map((form) => new Composer(form));
   for (const composer of composers) composer.start();
   document.addEventListener("click", (event) => {
-    const link = event.target.closest?.(OPENS_A_FORM);
+    const link = event.target.closest?.(LINKS_TO_FORMS);
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || document.body.dataset.signedIn !== "yes") return;
     event.preventDefault();
     const here = composers.find((composer) => composer.isFor(link));

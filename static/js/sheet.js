@@ -17,6 +17,7 @@ export function openSheet(form, about) {
   document.body.append(dialog);
   head.hidden = false;
   const fit = () => {
+    if (visualViewport.scale > 1.01) return; // somebody zooms: the sheet keeps its size
     dialog.style.setProperty("--seen", `${visualViewport.height}px`);
     dialog.style.setProperty("--above", `${visualViewport.offsetTop}px`);
   };
@@ -35,14 +36,21 @@ export function openSheet(form, about) {
   });
 }
 
-/** Return the form of a page for use in another page: its ids are made different from those of that page. */
-export function adoptForm(from) {
-  for (const sheet of from.querySelectorAll('head link[rel="stylesheet"]'))
-    if (!document.querySelector(`link[href="${sheet.getAttribute("href")}"]`)) document.head.append(document.importNode(sheet, true));
+/** Load the style sheets of another page that this page lacks. */
+function loadStyles(from) {
+  const isNew = (link) => !document.querySelector(`link[href="${link.getAttribute("href")}"]`);
+  const links = [...from.querySelectorAll('head link[rel="stylesheet"]')].filter(isNew).map((link) => document.importNode(link, true));
+  document.head.append(...links);
+  return Promise.all(links.map((link) => new Promise((resolve) => (link.onload = link.onerror = resolve))));
+}
+
+/** Return the form of another page for this page: its ids are made different. Throws if that page has none. */
+export async function adoptForm(from) {
   const form = document.importNode(from.querySelector("form[data-composer]"), true);
   const rename = (text) => text.replace(/[\w-]+/g, "sheet-$&");
   for (const name of ["id", "for", "aria-describedby", "list"])
     for (const element of form.querySelectorAll(`[${name}]`)) element.setAttribute(name, rename(element.getAttribute(name)));
+  await loadStyles(from);
   return form;
 }
 

@@ -79,6 +79,41 @@ def test_a_reply_is_written_over_the_timeline_and_keeps_its_place(me: BrowserPag
     expect(me.page.locator("[data-replies] article")).to_contain_text("an answer to it")
 
 
+def test_a_second_click_opens_no_second_sheet_and_a_reply_is_kept(me: BrowserPage) -> None:
+    me.page.set_viewport_size({"width": 1280, "height": 800})
+    me.entries.first.locator(".action[href$='#reply']").dblclick()
+    expect(me.page.locator("dialog.sheet")).to_have_count(1)
+    me.page.keyboard.type("half an answer")
+    me.page.keyboard.press("Escape")
+    expect(me.page.locator("dialog.sheet")).to_have_count(0)
+    me.entries.first.locator(".action[href$='#reply']").click()
+    expect(me.page.locator("dialog.sheet textarea[name=text]")).to_have_value("half an answer")
+
+
+def test_escape_closes_the_suggestions_and_not_the_sheet(me: BrowserPage, visitor: SignUpVisitor) -> None:
+    friend = visitor()
+    me.page.set_viewport_size({"width": 1280, "height": 800})
+    me.go_to("/notifications/")
+    me.page.keyboard.press("n")
+    me.page.locator("dialog.sheet textarea[name=text]").press_sequentially(f"@{friend.handle[:-1]}")
+    expect(me.page.locator("dialog.sheet [role=option]").first).to_be_visible()
+    me.page.keyboard.press("Escape")
+    expect(me.page.locator("dialog.sheet [role=option]")).to_have_count(0)
+    expect(me.page.locator("dialog.sheet")).to_have_count(1)
+
+
+def test_a_post_for_followers_is_not_shown_among_public_posts(me: BrowserPage) -> None:
+    me.page.set_viewport_size({"width": 1280, "height": 800})
+    me.go_to("/public/")
+    me.page.keyboard.press("n")
+    me.page.locator("dialog.sheet textarea[name=text]").fill("for my followers")
+    me.page.locator("dialog.sheet [name=audience]").select_option("followers")
+    me.page.keyboard.press("Control+Enter")
+    expect(me.page.locator(".notes")).to_contain_text("published")
+    me.page.wait_for_timeout(500)
+    expect(me.page.locator(".timeline", has_text="for my followers")).to_have_count(0)
+
+
 def test_a_post_from_another_profile_is_not_shown_among_its_posts(me: BrowserPage, visitor: SignUpVisitor) -> None:
     other = visitor()
     other.post("/posts/", text="of the other")
