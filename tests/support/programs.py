@@ -130,7 +130,9 @@ def install() -> None:
         print(f"Some tests will be skipped. To run them: apt-get install {' '.join(absent)}", flush=True)
         return
     print(f"Installing what the tests need: {' '.join(absent)}", flush=True)
-    as_root += ["env", "DEBIAN_FRONTEND=noninteractive"]
+    # needrestart asks which services to restart, also without a terminal; another apt may hold the lock for a while.
+    as_root += ["env", "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1"]
+    options = ["-qq", "-y", "--no-install-recommends", "-oDPkg::Lock::Timeout=300"]
     is_ours = not POLICY.exists()
     if is_ours:
         write = f"printf '#!/bin/sh\\nexit 101\\n' > {POLICY}; chmod 755 {POLICY}"
@@ -138,10 +140,7 @@ def install() -> None:
     try:
         subprocess.run([*as_root, "apt-get", "update", "-qq"], check=False)
         known = [name for name in absent if not _quietly("apt-cache", "show", name)]
-        subprocess.run(
-            [*as_root, "apt-get", "install", "-qq", "-y", "--no-install-recommends", *known],
-            stdout=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
+        subprocess.run([*as_root, "apt-get", "install", *options, *known], stdout=subprocess.DEVNULL, check=False)
     finally:
         if is_ours:
             subprocess.run([*as_root, "rm", "-f", POLICY], check=True)
