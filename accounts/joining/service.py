@@ -115,9 +115,8 @@ class JoiningService:
     ) -> Account:
         """Create an account by the mode of the site. Its state is "waiting" if staff has to approve it.
 
-        Its posts have the default audience of the site until its owner chooses another.
-
-        An invitation replaces the approval. Raises the errors of `check` and of `AccountService.sign_up`.
+        Its posts have the default audience of the site until its owner chooses another. An invitation replaces the
+        approval. Raises the errors of `check` and of `AccountService.sign_up`.
         """
         await self.check(code, handle)
         if address:
