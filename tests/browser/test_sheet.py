@@ -102,15 +102,18 @@ def test_escape_closes_the_suggestions_and_not_the_sheet(me: BrowserPage, visito
     expect(me.page.locator("dialog.sheet")).to_have_count(1)
 
 
-def test_a_post_for_followers_is_not_shown_among_public_posts(me: BrowserPage) -> None:
+def test_a_post_for_followers_is_not_shown_among_public_posts(me: BrowserPage, friend: HttpVisitor) -> None:
     me.page.set_viewport_size({"width": 1280, "height": 800})
-    me.go_to("/public/")
+    me.go_to_live("/public/")
     me.page.keyboard.press("n")
     me.page.locator("dialog.sheet textarea[name=text]").fill("for my followers")
     me.page.locator("dialog.sheet [name=audience]").select_option("followers")
     me.page.keyboard.press("Control+Enter")
     expect(me.page.locator(".notes")).to_contain_text("published")
-    me.page.wait_for_timeout(500)
+    friend.publishes("for everybody")
+    expect(me.pill).to_have_text("1 new post")
+    me.pill.click()
+    expect(me.entries.first).to_contain_text("for everybody")
     expect(me.page.locator(".timeline", has_text="for my followers")).to_have_count(0)
 
 
