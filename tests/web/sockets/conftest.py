@@ -3,6 +3,7 @@
 The daphnes serve all tests of this folder. They stop with its last test, because they write their presence.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -29,6 +30,10 @@ def daphnes(daphne: DaphneProcess, redis_server: RedisServer) -> Iterator[tuple[
         yield daphne, second_daphne
 
 
+STEADY = 5
+"""Equal counts of connections, one after another, after which none is closing."""
+
+
 @pytest_asyncio.fixture
 async def returning_connections(services: Services) -> AsyncIterator[None]:
     """Wait at the end until the processes, which serve further tests, have their killed pub/sub connections again."""
@@ -37,10 +42,13 @@ async def returning_connections(services: Services) -> AsyncIterator[None]:
         reply = await services.store.node(processes_key()).execute("CLIENT", "LIST", "TYPE", "pubsub")
         return len(reply.splitlines())
 
-    before = await connection_count()
+    counts = [await connection_count()]
+    while len(counts) < STEADY or len(set(counts[-STEADY:])) > 1:  # those of the test before may still be closing
+        await asyncio.sleep(0.05)
+        counts.append(await connection_count())
     yield
 
     async def all_are_back() -> bool:
-        return await connection_count() >= before
+        return await connection_count() >= counts[-1]
 
     await eventually(all_are_back)
