@@ -74,7 +74,7 @@ from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService
 from timelines.live.channels import ChannelResolver
-from timelines.live.service import LiveService
+from timelines.live_updates.service import LiveService
 from timelines.markers.service import MarkerService
 from timelines.media.processing import PICTURES_AT_ONCE, MediaProcessing, MediaQueue
 from timelines.media.service import MediaService

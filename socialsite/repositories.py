@@ -29,7 +29,7 @@ from timelines.hashtags.followed import FollowedHashtags
 from timelines.hashtags.trends_repository import Trends
 from timelines.importing.repository import GraphRanks, ImportedPosts
 from timelines.lists.repository import ListMembers, Lists
-from timelines.live.delivery_lag import DeliveryLag
+from timelines.live_updates.delivery_lag import DeliveryLag
 from timelines.markers.repository import Markers
 from timelines.media.repository import MediaRows
 from timelines.notifications.pending import PendingNotifications

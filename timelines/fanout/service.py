@@ -39,8 +39,8 @@ from timelines.jobs import (
     encode_job,
 )
 from timelines.lists.repository import ListMembers
-from timelines.live.delivery_lag import DeliveryLag
-from timelines.live.service import LiveService
+from timelines.live_updates.delivery_lag import DeliveryLag
+from timelines.live_updates.service import LiveService
 from timelines.media.service import MediaService
 from timelines.posts.post import Post
 from timelines.posts.repository import EditResult, PostRepository, WriteResult

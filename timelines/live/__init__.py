@@ -1,1 +1,1 @@
-"""Live updates: messages between processes, and the websockets of one web process."""
+"""The websockets of one web process, and the live updates that it sends them."""

@@ -12,7 +12,7 @@ from timelines.hashtags.service import FollowedHashtagService
 from timelines.ids import ListId
 from timelines.lists.service import ListService
 from timelines.live import socket_messages
-from timelines.live.service import home_member, list_member
+from timelines.live_updates.service import home_member, list_member
 from timelines.notifications.notification import NotificationPage
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import TimelinePage

@@ -23,7 +23,9 @@ from timelines.live.channels import (
     notifications_topic,
     profile_topic,
 )
-from timelines.live.process_messages import (
+from timelines.live.replacement_boosts import ReplacementBoosts
+from timelines.live.socket_registry import LiveSocket, SocketRegistry
+from timelines.live_updates.process_messages import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
@@ -37,8 +39,6 @@ from timelines.live.process_messages import (
     RelationChanged,
     SessionsEnded,
 )
-from timelines.live.replacement_boosts import ReplacementBoosts
-from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import HydratedPost
 from timelines.pages.polls import poll_html

@@ -19,10 +19,10 @@ from timelines.live.dispatcher import LiveDispatcher
 from timelines.live.frames import FrameEncoder
 from timelines.live.missed_changes import MissedChanges
 from timelines.live.replacement_boosts import ReplacementBoosts
-from timelines.live.service import LiveService
 from timelines.live.socket_messages import BadMessage, Subscribe, Unsubscribe, Watch, parse_message, parse_post_id
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.live.subscriptions import SubscriptionManager
+from timelines.live_updates.service import LiveService
 from timelines.notifications.service import NotificationService
 from timelines.reading.pipeline import ReadPipeline
 

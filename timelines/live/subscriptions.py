@@ -21,8 +21,8 @@ from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store.errors import StoreError
 from timelines.live import socket_messages
 from timelines.live.channels import LIST_NAME_PREFIX, Channel, ChannelResolver, PageReader, SubscriptionDenied
-from timelines.live.service import LiveService
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
+from timelines.live_updates.service import LiveService
 from timelines.notifications.notification import VisibleNotification
 from timelines.pages.page import HydratedPost
 

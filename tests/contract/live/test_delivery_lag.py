@@ -5,7 +5,7 @@ from socialsite.store import Store
 from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
-from timelines.live.delivery_lag import HOUR_MS, REMEMBERED_HOURS, USUAL_MS, DeliveryLag
+from timelines.live_updates.delivery_lag import HOUR_MS, REMEMBERED_HOURS, USUAL_MS, DeliveryLag
 
 NOW_MS = 1_900_000_000_000
 

@@ -10,7 +10,7 @@ from accounts.domain import Author
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from timelines.ids import ListId
-from timelines.live.process_messages import (
+from timelines.live_updates.process_messages import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
@@ -21,7 +21,7 @@ from timelines.live.process_messages import (
     decode_live,
     encode_live,
 )
-from timelines.live.service import home_member, list_member
+from timelines.live_updates.service import home_member, list_member
 from timelines.posts.post import Post
 from timelines.reactions.boosts import boost_post
 

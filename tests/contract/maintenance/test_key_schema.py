@@ -48,7 +48,7 @@ from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsOptions
 from timelines.importing.rows import RowRules
 from timelines.jobs import DeleteBoostsOfPost, encode_job
-from timelines.live.delivery_lag import DeliveryLag
+from timelines.live_updates.delivery_lag import DeliveryLag
 from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post, PostDetails
 from timelines.previews.preview import LinkPreview

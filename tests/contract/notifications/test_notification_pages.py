@@ -9,7 +9,7 @@ from tests.support.reacting import PersonReactions
 from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
-from timelines.live.process_messages import Notified
+from timelines.live_updates.process_messages import Notified
 from timelines.notifications.notification import Selection
 from timelines.notifications.repository import NOTIFICATIONS_CAP, unread_command
 

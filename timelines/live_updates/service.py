@@ -12,8 +12,8 @@ from socialsite.recipes.presence import Presence, fixed_channel, process_channel
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store import Key, Store, StoreError
 from timelines.ids import ListId
-from timelines.live.delivery_lag import DeliveryLag
-from timelines.live.process_messages import (
+from timelines.live_updates.delivery_lag import DeliveryLag
+from timelines.live_updates.process_messages import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
