@@ -97,7 +97,7 @@ from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.edits import EditService
 from timelines.publishing.hashtag_limit import NewHashtagLimit
 from timelines.publishing.held_links import FirstLinks
-from timelines.publishing.post_writer import PostAnnouncer, PostWriter
+from timelines.publishing.post_writer import PostWriter
 from timelines.publishing.service import PublishingService
 from timelines.push.jobs import PushSending
 from timelines.push.service import PushQueue, PushService
@@ -291,10 +291,7 @@ class Services:
 
     preview_queue = BuiltService(PreviewQueue)
 
-    @cached_property
-    def previews(self) -> PreviewService:
-        return self.build(PreviewService, announce_post=self.live.post_edited)
-
+    previews = BuiltService(PreviewService)
     push_queue = BuiltService(PushQueue)
     push = BuiltService(PushService)
     push_sending = BuiltService(PushSending)
@@ -441,6 +438,6 @@ ATTRIBUTE_BY_CLASS = {
     if isinstance(member, cached_property)
 }
 """Service class -> name of the attribute of `Services` with this service."""
-_FURTHER_TYPES = {Store: "store", TimeSource: "clock", ServiceConfig: "config", PostAnnouncer: "live"}
+_FURTHER_TYPES = {Store: "store", TimeSource: "clock", ServiceConfig: "config"}
 ATTRIBUTE_BY_TYPE = ATTRIBUTE_BY_CLASS | _FURTHER_TYPES
 """Type of a field -> name of the attribute of `Services` that fills the field."""

@@ -3,7 +3,6 @@
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,6 +13,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
+from timelines.live_updates.service import LiveService
 from timelines.text.tokenizer import normalize_spelling
 from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAction, KeywordFilter, encode_filter
 
@@ -21,16 +21,12 @@ Phrase = tuple[str, bool]
 """A phrase, and whether it matches whole words only."""
 
 
-class LiveEvents(Protocol):
-    async def filters_changed(self, account_id: AccountId) -> None: ...
-
-
 @dataclass(kw_only=True, slots=True)
 class FilterService:
     """Reads and changes filters. `cap` can be exceeded by the number of concurrent requests."""
 
     filters: Filters
-    live: LiveEvents
+    live: LiveService
     limits: ActionLimits
     cap: int = FILTERS_CAP
 

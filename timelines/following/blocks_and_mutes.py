@@ -8,7 +8,7 @@ not notified. Every action can be undone.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
@@ -33,15 +33,12 @@ from timelines.graph.follow import (
 )
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
+from timelines.live_updates.service import LiveService
 from timelines.visibility.accounts import load_visible_page
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 BLOCKS, MUTES, HIDDEN_BOOSTS = range(3)
 """Indexes of CAPPED_KEYS, of `BlocksAndMutes.counts` and of the caps."""
-
-
-class LiveEvents(Protocol):
-    async def relation_changed(self, account_id: AccountId, other_id: AccountId) -> None: ...
 
 
 @dataclass(kw_only=True, slots=True)
@@ -54,7 +51,7 @@ class BlocksAndMutesService:
     follows: Follows
     accounts: AccountService
     homes: CachedTimelines
-    live: LiveEvents
+    live: LiveService
     limits: ActionLimits
     blocks_cap: int = BLOCKS_CAP
     mutes_cap: int = MUTES_CAP

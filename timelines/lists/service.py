@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
 
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
@@ -26,6 +25,7 @@ from timelines.lists.validation import (
     validate_title,
     with_parts,
 )
+from timelines.live_updates.service import LiveService
 from timelines.pages.menu_cache import MenuCache
 from timelines.visibility.accounts import ReadPage, load_visible_page, page_of_ids, require_visible
 
@@ -33,10 +33,6 @@ MEMBERS_PER_ROUND = 500
 LISTS_IN_MENU = 8
 NEW = ListId(0)
 """The id of a list that is not stored yet."""
-
-
-class LiveEvents(Protocol):
-    async def lists_changed(self, owner_id: AccountId) -> None: ...
 
 
 @dataclass(kw_only=True, slots=True)
@@ -50,7 +46,7 @@ class ListService:
     rules: ListRules
     follows: Follows
     follow_requests: FollowRequests
-    live: LiveEvents
+    live: LiveService
     limits: ActionLimits
     members_cap: int
     lists_cap: int = LISTS_PER_ACCOUNT

@@ -15,6 +15,7 @@ from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, ms_from_i
 from socialsite.store import Read, Reply
 from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
+from timelines.live_updates.service import LiveService
 from timelines.notifications.notification import (
     ALL,
     UNREAD_CAP,
@@ -45,10 +46,6 @@ MAX_ROUNDS = 6
 """The maximum number of reads for one page or one count. Batches grow, so that they cover NOTIFICATIONS_CAP."""
 
 
-class LiveEvents(Protocol):
-    async def notified(self, reader_ids: Mapping[AccountId, PostId]) -> None: ...
-
-
 Devices = dict[AccountId, list[str]]
 """The devices of readers that receive push messages: the ids of their sessions and access tokens."""
 
@@ -71,7 +68,7 @@ class NotificationService:
     visibility: NotificationVisibility
     follows: Follows
     accounts: AccountRepository
-    live: LiveEvents
+    live: LiveService
     pushes: PushEvents
     ids: PostIdGenerator
 

@@ -13,12 +13,12 @@ from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines.errors import AlreadyVoted, OneChoiceOnly, PollEnded, PostNotFound, VoteInvalid
+from timelines.live_updates.service import LiveService
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import HydratedPost
 from timelines.posts.polls import PollRepository, VoteResult
 from timelines.posts.post import Poll, Post
 from timelines.posts.repository import PostRepository
-from timelines.publishing.post_writer import PostAnnouncer
 from timelines.reading.pipeline import ReadPipeline
 
 NO_CHOICE = -1  # no option has this number
@@ -34,7 +34,7 @@ class PollService:
     posts: PostRepository
     pipeline: ReadPipeline
     notifications: NotificationService
-    live: PostAnnouncer
+    live: LiveService
     clock: TimeSource
 
     async def vote(

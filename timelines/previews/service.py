@@ -1,7 +1,7 @@
 """Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -16,6 +16,7 @@ from socialsite.recipes.job import make_job_decoder
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
 from timelines.errors import PostNotFound
+from timelines.live_updates.service import LiveService
 from timelines.media.media import UPLOAD_TYPES
 from timelines.media.service import MediaService
 from timelines.posts.post import Post
@@ -74,8 +75,7 @@ class PreviewService:
     limits: ActionLimits
     clock: TimeSource
     link_previews: bool
-    announce_post: Callable[[PostId], Awaitable[None]]
-    """Replaces the post in open pages (LiveService.post_edited)."""
+    live: LiveService
 
     async def request(self, post: Post) -> None:
         """Queue the link of a new post, unless it was fetched lately. The worker calls this; it may repeat."""
@@ -105,7 +105,7 @@ class PreviewService:
         if self.link_previews:
             preview = await self._renew(job.url, REPEATED_FAILURE_TTL_MS if job.is_renewal else FAILURE_TTL_MS)
             if preview.title:
-                await self.announce_post(job.post_id)
+                await self.live.post_edited(job.post_id)
         return ()
 
     async def _renew(self, url: str, failure_ttl_ms: int) -> LinkPreview:

@@ -18,6 +18,7 @@ from socialsite.store import NotDurable
 from socialsite.store.aof import wait_for_aof_during
 from timelines.errors import EditConflict, EditsCapReached, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.jobs import EditPost, encode_job
+from timelines.live_updates.service import LiveService
 from timelines.media.media import MediaChange
 from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS
@@ -27,7 +28,6 @@ from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.content_rules import check_mentions
 from timelines.publishing.forms import EditForm
 from timelines.publishing.polls import PollForm
-from timelines.publishing.post_writer import PostAnnouncer
 from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService
 
 VERSIONS_CAP = 50
@@ -43,7 +43,7 @@ class EditService:
     publishing: PublishingService
     author_timelines: AuthorTimelines
     outbox: JobQueue
-    announcer: PostAnnouncer
+    live: LiveService
     media: MediaService
     limits: ActionLimits
 
@@ -197,7 +197,7 @@ class EditService:
             raise PostNotFound
         quote_ids = await self.publishing.quotes.read(post_id, ABOVE_ALL_IDS, ANNOUNCED_QUOTES, upward=False)
         if announces:
-            await wait_for_aof_during(self.announcer.post_edited(post_id))
+            await wait_for_aof_during(self.live.post_edited(post_id))
         await self.publishing.announce_quotes(quote_ids)
         return versions[-1]
 

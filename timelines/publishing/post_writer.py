@@ -6,7 +6,6 @@ different idempotency keys. All other steps are the same, and each step may be r
 
 import hashlib
 from dataclasses import dataclass
-from typing import Protocol
 
 from msgspec import msgpack
 
@@ -17,6 +16,7 @@ from socialsite.store.aof import wait_for_aof_during
 from socialsite.tasks import run_together
 from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
+from timelines.live_updates.service import LiveService
 from timelines.posts.post import PUBLIC, Post, PostDetails
 from timelines.posts.repository import PostRepository, WriteResult
 from timelines.posts.stored_values import PostState
@@ -39,18 +39,6 @@ class Reservation:
     is_new: bool = False
 
 
-class PostAnnouncer(Protocol):
-    async def entry_published(self, post: Post) -> None: ...
-
-    async def post_edited(self, post_id: PostId) -> None: ...
-
-    async def post_deleted(self, post_id: PostId) -> None: ...
-
-    async def boost_removed(self, boost: Post) -> None: ...
-
-    async def counts_changed(self, post_id: PostId) -> None: ...
-
-
 @dataclass(kw_only=True, slots=True)
 class PostWriter:
     """Reserves ids, writes posts, adds them to the author's timelines and announces them."""
@@ -59,7 +47,7 @@ class PostWriter:
     posts: PostRepository
     author_timelines: AuthorTimelines
     outbox: JobQueue
-    announcer: PostAnnouncer
+    live: LiveService
     meter: Meter
 
     def next_id(self) -> PostId:
@@ -131,9 +119,9 @@ class PostWriter:
     async def _confirm(self, post: Post) -> None:
         """Announce the post and wait until it is durable. Raises PostNotFound if it was deleted meanwhile."""
         # The announcement is a hint: receivers read the post, or its tombstone.
-        announcements = [self.announcer.entry_published(post)]
+        announcements = [self.live.entry_published(post)]
         if post.in_reply_to is not None:
-            announcements.append(self.announcer.counts_changed(post.in_reply_to))
+            announcements.append(self.live.counts_changed(post.in_reply_to))
         reads = run_together(self.author_timelines.still_exists(post), *announcements)
         exists, *_ = await wait_for_aof_during(reads)
         if not exists:

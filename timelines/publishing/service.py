@@ -24,6 +24,7 @@ from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
 from socialsite.tasks import run_all_to_end, run_together
 from timelines.errors import IdempotencyConflict, PostHeld, PostInvalid, PostNotFound, PostUnconfirmed
+from timelines.live_updates.service import LiveService
 from timelines.media.media import MediaChange
 from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
 from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, MediaAttachment, Post, PostDetails
@@ -37,7 +38,6 @@ from timelines.publishing.hashtag_limit import NewHashtagLimit, TakenHashtags
 from timelines.publishing.held_links import FirstLinks
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import (
-    PostAnnouncer,
     PostWriter,
     Reservation,
     hash_request,
@@ -96,7 +96,7 @@ class PublishingService:
     posts: PostRepository
     post_writer: PostWriter
     author_timelines: AuthorTimelines
-    announcer: PostAnnouncer
+    live: LiveService
     boosts: BoostRemover
     find_visible: Callable[[AccountId, PostId], Awaitable[HydratedPost | None]]
     check_memory: Callable[[], Awaitable[None]]
@@ -279,7 +279,7 @@ class PublishingService:
 
     async def announce_quotes(self, quote_ids: Iterable[PostId]) -> None:
         """Announce that the posts show another quoted post than before."""
-        await run_together(*map(self.announcer.counts_changed, quote_ids))
+        await run_together(*map(self.live.counts_changed, quote_ids))
 
     async def _withdraw(self, request: Request) -> None:
         """Withdraw the reservation of a refused request, unless an earlier request made the reservation."""
@@ -328,11 +328,11 @@ class PublishingService:
             if post is None:
                 raise PostNotFound
         await self.author_timelines.remove(post, versions[:-1])
-        await self.announcer.post_deleted(post_id)
+        await self.live.post_deleted(post_id)
         await self.announce_quotes(quote_ids)
         await self.boosts.delete_boosts(post_id)
         if post.in_reply_to is not None:
-            await self.announcer.counts_changed(post.in_reply_to)
+            await self.live.counts_changed(post.in_reply_to)
 
     async def _make_draft(
         self,

@@ -18,11 +18,11 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
 from timelines.errors import PostInvalid, PostNotFound
 from timelines.graph.repository import Follows
+from timelines.live_updates.service import LiveService
 from timelines.pages.page import HydratedPost, PagePart, PageRequest, TimelinePage
 from timelines.posts.post import Post
 from timelines.posts.quotes import QuoteRepository, QuoteResult
 from timelines.posts.repository import PostRepository
-from timelines.publishing.post_writer import PostAnnouncer
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.skeletons import StoredSkeleton
 from timelines.reading.viewer_rights import ViewerContext
@@ -46,7 +46,7 @@ class QuoteService:
     pipeline: ReadPipeline
     accounts: AccountService
     follows: Follows
-    live: PostAnnouncer
+    live: LiveService
 
     async def find_approval(self, entry: HydratedPost, viewer_id: AccountId | None) -> QuoteApproval:
         """Return who may quote the post that the entry shows. The viewer may see the entry."""

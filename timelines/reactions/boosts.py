@@ -14,11 +14,12 @@ from socialsite.store import NotDurable as NotConfirmed
 from socialsite.tasks import run_together
 from timelines.errors import PostNotFound, PostUnconfirmed
 from timelines.jobs import DeleteBoostsOfPost, encode_job
+from timelines.live_updates.service import LiveService
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
-from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
+from timelines.publishing.post_writer import PostWriter, Reservation
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 MAX_TRIES = 20
@@ -35,7 +36,7 @@ class BoostService:
     post_writer: PostWriter
     author_timelines: AuthorTimelines
     outbox: JobQueue
-    live: PostAnnouncer
+    live: LiveService
     notifications: NotificationService
 
     async def boost(self, account_id: AccountId, original: Post, now_ms: int) -> None:

@@ -18,13 +18,13 @@ from socialsite.store import Store
 from socialsite.tasks import run_together
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.live_updates.service import LiveService
 from timelines.notifications.pending import PendingNotification, TrackPending
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, ViewerState
 from timelines.popular.service import PopularPostsService
 from timelines.posts.post import Post, PostCounts
 from timelines.posts.repository import PostRepository
-from timelines.publishing.post_writer import PostAnnouncer
 from timelines.reactions.bookmarks import BookmarkCursor, Bookmarks, BookmarksPage, load_bookmarks_page
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
@@ -49,7 +49,7 @@ class ReactionsService:
     store: Store
     accounts: AccountService
     clock: TimeSource
-    live: PostAnnouncer
+    live: LiveService
     notifications: NotificationService
     track_pending: TrackPending
     popular: PopularPostsService
