@@ -46,11 +46,11 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _memory_reports(services: "Services") -> "tuple[MemoryReport, MemoryReport]":
-    from socialsite.admin.memory import MemoryMonitor
+    from socialsite.admin.memory import take_snapshot
     from socialsite.maintenance.memory import MemoryMeter
 
     exact = await MemoryMeter(services.store).measure(services.clock.now_ms())
-    return exact, (await MemoryMonitor().take_snapshot(services)).report
+    return exact, (await take_snapshot(services)).report
 
 
 async def _compare_forecast(

@@ -1,10 +1,14 @@
 """Memory by key family, and a forecast of how many more posts fit.
 
 Every key is counted, and the servers measure a sample of keys (MEMORY USAGE). The bytes of a family are estimated from
-its sample. MEMORY USAGE omits some overhead, above all the table of keys, which doubles its size when it is full. The
-forecast adds this overhead. Capped caches grow with the number of posts until they are full.
+its sample. For the dashboard of a large site only random keys are read, so that each report reads a bounded number of
+keys: it may miss a family with few keys, and contains a large key only if it was sampled.
+
+MEMORY USAGE omits some overhead, above all the table of keys, which doubles its size when it is full. The forecast adds
+this overhead. Capped caches grow with the number of posts until they are full.
 """
 
+import math
 import random
 import re
 from bisect import bisect_right
@@ -15,13 +19,14 @@ from statistics import median
 
 from socialsite.ids import ms_from_id
 from socialsite.maintenance.key_families import get_family
-from socialsite.maintenance.scanning import OnProgress, count_keys, ignore_progress, scan_keys
+from socialsite.maintenance.scanning import OnProgress, count_keys, ignore_progress, parse_keys, scan_keys
 from socialsite.recipes.memory_guard import parse_memory_info
 from socialsite.store import Command, Key, Node, Store
 
 SAMPLE_SIZE = 20_000
 LARGE_KEY_BYTES = 1 << 20
-"""Samples count a larger key only with its own size; it represents no other key."""
+"""Random keys count a larger key only with its own size; it represents no other key."""
+COMMANDS_PER_BATCH = 500  # other requests are served between two batches
 MAIN_FAMILY_COUNT = 4  # the families with nearly all memory; each gets at least this part of the sample
 COMPACT_ENCODINGS = frozenset({"listpack", "ziplist", "intset", "quicklist", "stream", "int", "embstr"})
 """Encodings without a pointer for each element. Quicklists and streams consist of listpacks."""
@@ -93,6 +98,18 @@ class MemoryReport:
     def bytes(self) -> int:
         return sum(family.bytes for family in self.families.values())
 
+    @property
+    def unexplained_bytes(self) -> int:
+        """Return the used bytes that are not in the families: buffers, and large keys that were not sampled."""
+        tables = sum(key_table_bytes(node.keys) + UNCOUNTED_KEY_BYTES * node.keys for node in self.nodes)
+        return max(0, sum(node.used - node.bare for node in self.nodes) - tables - self.bytes)
+
+    def scale(self, factor: float) -> None:
+        """Multiply the numbers of keys and posts, but not those of large keys."""
+        for family in self.families.values():
+            family.keys = round((family.keys - family.large_keys) * factor) + family.large_keys
+        self.posts_by_day = {age: round(count * factor) for age, count in self.posts_by_day.items()}
+
     def posts_older_than(self, days: int) -> int:
         return sum(count for age, count in self.posts_by_day.items() if age >= days)
 
@@ -118,6 +135,23 @@ class MemoryMeter:
                 await self._measure_keys(report, node, self._pick_sample(report, keys, share))
         return report
 
+    async def sample(self, now_ms: int) -> tuple[MemoryReport, bool]:
+        """Return a report of `sample_size` random keys and True, or one of all keys and False if there are no more."""
+        nodes = [await read_node_memory(node) for node in self._store.nodes]
+        total = sum(memory.keys for memory in nodes)
+        if total <= self._sample_size:
+            return await self.measure(now_ms), False
+        report, sampled = MemoryReport(nodes), set[Key]()
+        for node, memory in zip(self._store.nodes, nodes, strict=True):
+            for start in range(0, share := self._sample_size * memory.keys // total, COMMANDS_PER_BATCH):
+                names = await node.pipeline([("RANDOMKEY",)] * min(COMMANDS_PER_BATCH, share - start))
+                keys = list(set(parse_keys([name for name in names if name is not None])) - sampled)
+                sampled.update(keys)
+                self._count_keys(report, keys, now_ms)
+                await self._measure_keys(report, node, keys, LARGE_KEY_BYTES)
+        report.scale(total / max(1, len(sampled)))
+        return report, True
+
     @staticmethod
     def _count_keys(report: MemoryReport, keys: Sequence[Key], now_ms: int) -> None:
         for key in keys:
@@ -136,13 +170,18 @@ class MemoryMeter:
         ]
 
     @staticmethod
-    async def _measure_keys(report: MemoryReport, node: Node, picked: Sequence[Key]) -> None:
+    async def _measure_keys(
+        report: MemoryReport, node: Node, picked: Sequence[Key], large_bytes: float = math.inf
+    ) -> None:
         commands: list[Command] = [("MEMORY", "USAGE", key) for key in picked]
         replies = await node.pipeline([*commands, *(("OBJECT", "ENCODING", key) for key in picked)])
         for key, weight, encoding in zip(picked, replies, replies[len(picked) :], strict=False):
             if weight is None or encoding is None:
                 continue
             family, name = report.families[get_family(key)], encoding.decode()
+            if weight >= large_bytes:
+                family.large_keys, family.large_bytes = family.large_keys + 1, family.large_bytes + weight
+                continue
             family.sampled_keys += 1
             family.sampled_bytes += weight
             family.sampled_collections += name in COLLECTION_ENCODINGS

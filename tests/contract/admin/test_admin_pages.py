@@ -9,15 +9,13 @@ from socialsite.admin import audit_log
 from socialsite.admin.audit_log import Actor, AuditLog, audit_log_key
 from socialsite.admin.dashboard import read_dashboard
 from socialsite.admin.fanouts import read_fan_outs
-from socialsite.admin.memory import MemoryMonitor, read_memory_snapshot
-from socialsite.admin.memory_sample import MemorySampler, count_unexplained_bytes
+from socialsite.admin.memory import read_memory_snapshot, take_snapshot
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.servers import count_processes, estimate_delivery_shares, parse_slow_call, read_node_health
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
-from socialsite.maintenance.memory import read_node_memory
 from socialsite.maintenance.restore import Restore, make_store_body_writer
 from socialsite.store.topology.standalone import Standalone
 from tests.support.world import World
@@ -65,7 +63,7 @@ async def test_families_are_measured_by_all_keys_or_by_a_sample(services: Servic
     alice = await world.person("alice")
     for number in range(120):
         await alice.publishes(f"post {number}")
-    look = await MemoryMonitor(sample).take_snapshot(services)
+    look = await take_snapshot(services, sample)
     assert look.is_sampled == (sample == 50)
     family = look.report.families["posts:{N}:post"]
     assert (60 < family.keys < 240) if look.is_sampled else family.keys == 120
@@ -85,34 +83,15 @@ async def test_one_huge_key_is_not_extrapolated_to_other_keys(services: Services
         await services.store.node(huge).execute("ZADD", huge, *members[start : start + 20_000])
     usage = ("MEMORY", "USAGE", huge, "SAMPLES", 0)  # sent to the servers directly, because no proxy forwards it
     weight = max([await node.execute(*usage) or 0 for node in services.store.nodes])
-    sample, facts = MemorySampler(50), [await read_node_memory(node) for node in services.store.nodes]
     unseen: list[int] = []
-    for _ in range(sum(fact.keys for fact in facts) // 50 + 3):
-        report = await sample.build_report(services.store.nodes, facts, services.clock.now_ms())
+    for _ in range(10):
+        report = (await take_snapshot(services, 50)).report
         assert report.bytes < 2 * weight, "it stands for no other key"
-        unseen.append(count_unexplained_bytes(report))
-    family = report.families["posts:{N}:replies"]
-    assert family.large_keys == 1, "the walk has come by, once"
-    assert abs(family.bytes - weight) < 0.1 * weight
-    assert unseen[-1] < 0.6 * weight, "each server of a cluster takes a few megabytes for itself"
-    await services.store.node(huge).execute("DEL", huge)
-    report = await sample.build_report(services.store.nodes, facts, services.clock.now_ms())
-    assert report.bytes < weight / 2, "what is gone is forgotten"
-
-
-async def test_snapshots_reuse_earlier_snapshots(services: Services, world: World) -> None:
-    alice = await world.person("alice")
-    for number in range(60):
-        await alice.publishes(f"post {number}")
-    sample, facts = MemorySampler(50), [await read_node_memory(node) for node in services.store.nodes]
-    now_ms, weighed = services.clock.now_ms(), list[int]()
-    for minute in (0, 1, 2, 100):
-        report = await sample.build_report(services.store.nodes, facts, now_ms + minute * 60_000)
-        weighed.append(sum(family.sampled_keys for family in report.families.values()))
-        assert 40 < report.families["posts:{N}:post"].keys < 90
-    first, then, third, later = weighed
-    assert first < then < third, "the first look takes the most, the others add to it"
-    assert first - 5 <= later <= first + 5, "what is an hour old is forgotten"
+        unseen.append(report.unexplained_bytes)
+    assert max(unseen) > 0.6 * weight, "a sample without the key leaves its bytes unexplained"
+    whole = await take_snapshot(services)
+    assert abs(whole.report.families["posts:{N}:replies"].bytes - weight) < 0.1 * weight
+    assert whole.unexplained_bytes == 0
 
 
 async def test_a_memory_snapshot_is_cached_for_a_minute(services: Services, world: World) -> None:
