@@ -1,3 +1,3 @@
 """The Django project: a microblog whose only database is Redis."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
