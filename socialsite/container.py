@@ -335,13 +335,6 @@ class Services:
     def publishing(self) -> PublishingService:
         return self.build(
             PublishingService,
-            find_attachments=self.media.find_attachments,
-            attach_pictures=self.media.attach,
-            release_pictures=self.media.release,
-            authorize_quote=self.quotes.authorize,
-            find_visible=self.pipeline.find_visible,
-            check_memory=self.memory.check,
-            max_graphemes=self.config.post_max_length,
             hold_post=lambda author_id, form: self.drafts.hold(author_id, form),  # drafts needs this service
         )
 

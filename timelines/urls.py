@@ -140,7 +140,7 @@ urlpatterns = [
     path("posts/<id:post_id>/mute/", limited("like", notifications.mute_thread), name="mute_thread"),
     path("posts/<id:post_id>/unmute/", limited("like", notifications.unmute_thread), name="unmute_thread"),
     path("posts/<id:post_id>/vote/", limited("like", writing(polls.vote)), name="vote"),
-    path("posts/<id:post_id>/quote/", dispatch_by_method(GET=quotes.show_form), name="quote"),
+    path("posts/<id:post_id>/quote/", dispatch_by_method(GET=posts.show_quote_form), name="quote"),
     path("posts/<id:post_id>/quotes/", dispatch_by_method(GET=quotes.index), name="quotes"),
     path("posts/<id:post_id>/unquote/", limited("like", quotes.revoke), name="unquote"),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),

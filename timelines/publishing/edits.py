@@ -88,7 +88,7 @@ class EditService:
         check_mentions(text, caller)
         await self.publishing.first_links.check_edit(account_id, text, details)
         async with self.limits.refundable(caller, "edit"):
-            await self.publishing.check_memory()
+            await self.publishing.memory.check()
             try:
                 announces = await self._store(account_id, post_id, text, new_details, now_ms, version, caller)
                 return await self._update_derived(post_id, announces=announces)
@@ -185,7 +185,10 @@ class EditService:
 
     async def _check_parent(self, post: Post) -> None:
         """Raise PostInvalid if the author may not see the parent any more, as for a new reply. It may be deleted."""
-        if post.in_reply_to is None or await self.publishing.find_visible(post.author_id, post.in_reply_to) is not None:
+        if (
+            post.in_reply_to is None
+            or await self.publishing.pipeline.find_visible(post.author_id, post.in_reply_to) is not None
+        ):
             return
         if await self.posts.find(post.in_reply_to) is not None:
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})

@@ -9,7 +9,7 @@ Publishing takes four round trips before the response:
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
@@ -20,14 +20,15 @@ from msgspec import structs
 
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
 from socialsite.tasks import run_all_to_end, run_together
 from timelines.errors import IdempotencyConflict, PostHeld, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.live_updates.service import LiveService
-from timelines.media.media import MediaChange
+from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
-from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, MediaAttachment, Post, PostDetails
+from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, Post, PostDetails
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -43,6 +44,8 @@ from timelines.publishing.post_writer import (
     hash_request,
     idempotency_key_digest,
 )
+from timelines.quotes.service import QuoteService
+from timelines.reading.pipeline import ReadPipeline
 from timelines.text.post_text import TextRefused, check_post_text, grapheme_count
 
 MAX_ATTEMPTS = 20
@@ -57,24 +60,8 @@ class BoostRemover(Protocol):
     async def delete_boosts(self, original_id: PostId) -> int: ...
 
 
-AttachPictures = Callable[[Post, PostId | None], Awaitable[None]]
-"""Attaches the pictures of a post, perhaps taken from the post that it replaces (MediaService)."""
-FindAttachments = Callable[
-    [AccountId, Iterable[int], Mapping[int, MediaChange] | None], Awaitable[tuple[MediaAttachment, ...]]
-]
-"""Returns what a post stores of the pictures with these ids, with changes (MediaService)."""
-
-
-class ReleasePictures(Protocol):
-    """Releases the pictures of all versions of a post before the post is deleted (MediaService)."""
-
-    async def __call__(self, versions: Iterable[Post], *, keep: bool = False) -> None: ...
-
-
 HoldPost = Callable[[AccountId, PostForm], Awaitable[None]]
 """Stores a post that staff looks at before it is published (DraftService)."""
-AuthorizeQuote = Callable[[Post], Awaitable[Post]]
-"""Checks the consent to a quote, stores the quote, and returns the post with the quoted author (QuoteService)."""
 ANNOUNCED_QUOTES = 100
 """The number of newest quotes whose open pages show at once that the quoted post was edited or deleted."""
 
@@ -98,18 +85,16 @@ class PublishingService:
     author_timelines: AuthorTimelines
     live: LiveService
     boosts: BoostRemover
-    find_visible: Callable[[AccountId, PostId], Awaitable[HydratedPost | None]]
-    check_memory: Callable[[], Awaitable[None]]
-    max_graphemes: int
+    pipeline: ReadPipeline
+    memory: MemoryGuard
+    post_max_length: int
     new_hashtags: NewHashtagLimit
     posts_per_day: int
     poll_max_options: int
     limits: ActionLimits
-    find_attachments: FindAttachments
-    attach_pictures: AttachPictures
-    release_pictures: ReleasePictures
+    media: MediaService
     quotes: QuoteRepository
-    authorize_quote: AuthorizeQuote
+    quote_service: QuoteService
     blocked: BlockedContent
     hold_post: HoldPost
     first_links: FirstLinks
@@ -134,7 +119,9 @@ class PublishingService:
             async with self.limits.refundable(caller, "post"):
                 await self.hold_post(author_id, form)
             raise PostHeld
-        media = await self.find_attachments(author_id, form.media_ids, form.media_changes) if form.media_ids else ()
+        media = (
+            await self.media.find_attachments(author_id, form.media_ids, form.media_changes) if form.media_ids else ()
+        )
         audience = FOLLOWERS if form.audience is None and is_private else form.audience
         return await self.publish(
             author_id=author_id,
@@ -202,7 +189,7 @@ class PublishingService:
                 self.new_hashtags.take(text, audience, caller),
                 stack.enter_async_context(self.limits.refundable(caller, "post")),
                 stack.enter_async_context(self.limits.refundable_daily(caller, "posts", self.posts_per_day)),
-                self.check_memory(),
+                self.memory.check(),
                 self.limits.enforce_bytes("posts", caller, size_bytes),
             )
             request, unused = _limit_new_hashtags(request, taken)
@@ -268,9 +255,9 @@ class PublishingService:
         """
         try:
             if post.extra.quote_of is not None:
-                post = await self.authorize_quote(post)
+                post = await self.quote_service.authorize(post)
             if post.extra.media:
-                await self.attach_pictures(post, redraft_of)
+                await self.media.attach(post, redraft_of)
         except PostInvalid:
             await self.quotes.remove(post)
             await self._withdraw(request)
@@ -321,7 +308,7 @@ class PublishingService:
             await self.boosts.remove(post)
             return
         if post is not None and post.author_id == account_id and any(each.extra.media for each in versions):
-            await self.release_pictures(versions, keep=keep_pictures)
+            await self.media.release(versions, keep=keep_pictures)
         quote_ids = await self.quotes.read(post_id, ABOVE_ALL_IDS, ANNOUNCED_QUOTES, upward=False)
         if post is None or post.author_id != account_id or not await self.posts.delete(post_id, account_id):
             post = await self.posts.find_tombstone(account_id, post_id)  # an earlier deletion may be incomplete
@@ -364,7 +351,7 @@ class PublishingService:
         """
         if in_reply_to is None:
             return None
-        entry = await self.find_visible(author_id, in_reply_to)
+        entry = await self.pipeline.find_visible(author_id, in_reply_to)
         if entry is None and (key_digest is None or not await self.posts.has_idempotency_key(author_id, key_digest)):
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
         return None if entry is None else entry.shown
@@ -374,10 +361,10 @@ class PublishingService:
 
         The content warning counts towards the length of the post. A post with pictures may have no text.
         """
-        warning = self._normalize("spoiler_text", details.spoiler_text, self.max_graphemes)
-        text = self._normalize("text", text, self.max_graphemes - grapheme_count(warning))
+        warning = self._normalize("spoiler_text", details.spoiler_text, self.post_max_length)
+        text = self._normalize("text", text, self.post_max_length - grapheme_count(warning))
         if not text and not details.media:
-            raise PostInvalid({"text": text_refusal("empty", self.max_graphemes)})
+            raise PostInvalid({"text": text_refusal("empty", self.post_max_length)})
         details = structs.replace(details, spoiler_text=" ".join(warning.split()))
         self.blocked.check_post(text, details)
         return text, None if details == NO_DETAILS else details
@@ -389,7 +376,7 @@ class PublishingService:
         except TextRefused as refused:
             if refused.code == "empty":
                 return ""
-            raise PostInvalid({field: text_refusal(refused.code, self.max_graphemes)}) from refused
+            raise PostInvalid({field: text_refusal(refused.code, self.post_max_length)}) from refused
 
     async def _reserve_id(
         self, author_id: AccountId, key_digest: str | None, record: IdempotencyRecord, now_ms: int

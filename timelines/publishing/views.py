@@ -5,10 +5,12 @@ from http import HTTPStatus
 from django.contrib import messages
 from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
+from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import (
     FormFields,
     SiteRequest,
@@ -21,11 +23,11 @@ from socialsite.web.requests import (
 )
 from socialsite.web.responses import SeeOther, done, json_response, page_response, redirect_to_next, respond
 from socialsite.web.uploads import accepts_files, get_files
-from timelines.errors import MediaInvalid, PostHeld, PostInvalid
+from timelines.errors import MediaInvalid, NotQuotable, PostHeld, PostInvalid
 from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
 from timelines.media.service import MediaService
 from timelines.media.views import check_upload
-from timelines.pages.presenters import post_json, post_url, profile_url, version_json
+from timelines.pages.presenters import entry_html, post_json, post_url, profile_url, version_json
 from timelines.publishing.composer import composer_context, edit_composer_context, refused_composer_context
 from timelines.publishing.draft import COMPOSE_TEMPLATE, EDIT_TEMPLATE, preserve_edit
 from timelines.publishing.edits import EditService
@@ -33,6 +35,7 @@ from timelines.publishing.forms import EditForm, PostForm, edit_fields, picture_
 from timelines.publishing.polls import PollForm
 from timelines.publishing.service import PublishingService
 from timelines.publishing.version_diff import VERSIONS_PER_PAGE, read_version_rows
+from timelines.quotes.service import QuoteService
 from timelines.reading.service import ReadingService
 
 READY_TIMEOUT_S = 4.0
@@ -65,6 +68,23 @@ async def show_form(request: SiteRequest) -> HttpResponseBase:
     """Show the form of a new post, for a browser without scripts and for the dialog of other pages."""
     composer = composer_context(require_account(request).preferences)
     return respond(request, COMPOSE_TEMPLATE, page=lambda: {"composer": composer}, data=dict)
+
+
+async def show_quote_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    """Show the form of a new post that quotes this post. Raises NotQuotable."""
+    account, services = require_account(request), request.services
+    me = AccountId(account.id)
+    entry = (await services[ReadingService].post(post_id, viewer_id=me)).shown
+    if not (await services[QuoteService].find_approval(entry, me)).is_allowed:
+        raise NotQuotable
+    fields = {"quoted_status_id": str(entry.id)}
+    composer = composer_context(account.preferences, next_url=post_url(entry.id, entry.author), fields=fields)
+    return respond(
+        request,
+        "timelines/quote.html",
+        page=lambda: {"composer": composer, "entry_html": Placeholder(SafeString(entry_html(entry)))},
+        data=lambda: {"quoted_status_id": str(entry.id)},
+    )
 
 
 async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> None:

@@ -1,38 +1,17 @@
-"""The form that quotes a post, the page of the quotes of a post, and the revocation of a quote."""
+"""The page of the quotes of a post, and the revocation of a quote."""
 
 from django.http.response import HttpResponseBase
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from accounts.sessions.authentication import require_account
-from socialsite.ids import AccountId, PostId
+from socialsite.ids import PostId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id
 from socialsite.web.responses import done, respond
-from timelines.errors import NotQuotable
-from timelines.pages.presenters import entry_html, post_json, post_url
+from timelines.pages.presenters import post_json, post_url
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import timeline_context, timeline_json
-from timelines.publishing.composer import composer_context
 from timelines.quotes.service import QuoteService
 from timelines.reading.service import ReadingService
-
-
-async def show_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    """Show the form of a new post that quotes this post. Raises NotQuotable."""
-    account, services = require_account(request), request.services
-    me = AccountId(account.id)
-    entry = (await services[ReadingService].post(post_id, viewer_id=me)).shown
-    if not (await services[QuoteService].find_approval(entry, me)).is_allowed:
-        raise NotQuotable
-    fields = {"quoted_status_id": str(entry.id)}
-    composer = composer_context(account.preferences, next_url=post_url(entry.id, entry.author), fields=fields)
-    return respond(
-        request,
-        "timelines/quote.html",
-        page=lambda: {"composer": composer, "entry_html": Placeholder(SafeString(entry_html(entry)))},
-        data=lambda: {"quoted_status_id": str(entry.id)},
-    )
 
 
 async def revoke(request: SiteRequest, post_id: PostId) -> HttpResponseBase:

@@ -19,7 +19,6 @@ DECLARING_SAFE = {
     "timelines/threads/views.py",
     "timelines/publishing/composer.py",
     "timelines/publishing/views.py",
-    "timelines/quotes/views.py",
     "timelines/templatetags/timelines_tags.py",
 }
 """These modules join text that templates, the linkifier or `escape` escaped (tests/browser/test_hostile_text.py)."""
