@@ -16,8 +16,6 @@ from socialsite.store.commands import Command, Reply
 from socialsite.store.errors import StoreError
 from socialsite.web.requests import Badge
 
-OnAccountCreated = Callable[[], None]
-"""Called after a sign-up or `manage.py create_account`, to count it."""
 CheckTexts = Callable[[Mapping[str, str]], None]
 """Called with texts of a profile by field, before they are stored. It raises FieldErrors for a blocked text."""
 OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
@@ -39,7 +37,7 @@ class EndSessions(Protocol):
 
 
 OnAccountDeleted = Callable[[AccountId], Awaitable[None]]
-"""Called before the state becomes "deleted", to store a job, and afterwards, to close sockets."""
+"""Called before the state becomes "deleted", to store a job, and afterwards, to delete data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +52,13 @@ class BadgePort:
 log = structlog.get_logger("accounts.security")
 
 
-async def notify_sessions_ended(port: OnSessionsEnded, account_id: AccountId, session_id: str | None) -> None:
-    """Call the port. An error of the store is only logged, since the sessions have ended anyway."""
+async def notify_sessions_ended(
+    ports: Sequence[OnSessionsEnded], account_id: AccountId, session_id: str | None
+) -> None:
+    """Call the ports. An error of the store is only logged, since the sessions have ended anyway."""
     log.info("session_ended" if session_id else "sessions_ended", account=account_id)
     try:
-        await port(account_id, session_id)
+        for port in ports:
+            await port(account_id, session_id)
     except StoreError as error:
         log.warning("session_end_not_told", account=account_id, reason=type(error).__name__)

@@ -26,12 +26,10 @@ from accounts.sessions.pending import PendingLogins
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from socialsite.analytics.meter import Meter
-from socialsite.analytics.metrics import SIGNUPS
 from socialsite.analytics.stats import Statistics
-from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
+from socialsite.ids import PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, BytesPerDay
 from socialsite.outgoing.requests import OutgoingClient
-from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.rate_limit import RateLimiter, Rule
@@ -53,7 +51,7 @@ from timelines.drafts.service import DraftService
 from timelines.exporting.archive import ArchiveSources
 from timelines.exporting.service import ExportService
 from timelines.exporting.transfer import JOB_TIMEOUT_S, ArchiveQueue, ExportQueue
-from timelines.fanout.account_purge import AccountPurge
+from timelines.fanout.account_purge import AccountPurge, request_purge
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.fanout.rebuilding import RebuildService
 from timelines.fanout.service import FanOutService
@@ -70,7 +68,6 @@ from timelines.importing.graph import GraphImport
 from timelines.importing.posts import PostsImport
 from timelines.importing.reactions import ReactionsImport
 from timelines.importing.service import ImportService
-from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService
 from timelines.live.channels import ChannelResolver
@@ -114,7 +111,6 @@ from timelines.search.autocomplete import AutocompleteService
 from timelines.search.indexing import SearchIndexer
 from timelines.search.service import SearchService
 from timelines.threads.service import ThreadService
-from timelines.visibility.rights import requires_follow
 
 S = TypeVar("S")
 
@@ -206,40 +202,26 @@ class Services:
         return self.build(
             AccountService,
             end_sessions=self.sessions.end_all,
-            on_deletion_requested=self._store_deletion,
-            on_account_deleted=self._close_account,
-            on_account_created=partial(self.meter.count, SIGNUPS),
+            on_deletion_requested=partial(request_purge, self.outbox),
+            on_account_deleted=(
+                self.live.account_closed,
+                self.repositories.sanctions.delete_all,
+                self.mail.forget,
+                self.repositories.joining.delete_invitations,
+            ),
             on_names_changed=self.search_indexer.update_names_if_available,
             on_password_changed=lambda account_id: self.mail.announce_password(account_id),
             find_by_address=lambda address: self.mail.find_by_address(address),
             check_texts=self.blocked_content.check_profile,
         )
 
-    async def _store_deletion(self, account_id: AccountId) -> None:
-        """Add the job that completes the deletion and deletes the data of the account."""
-        await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
-
-    async def _close_account(self, account_id: AccountId) -> None:
-        """Close the sockets of a deleted account, and delete its counters, events, sanctions, invitations, mail."""
-        await self.live.account_closed(account_id)
-        await self.repositories.sanctions.delete_all(account_id)
-        await self.security_events.delete_all(account_id)
-        await self.mail.forget(account_id)
-        await self.repositories.joining.delete_invitations(account_id)
-        await self.statistics.stats.delete_counters(Entity("account", account_id))
-
     @cached_property
     def sessions(self) -> SessionService:
         return self.build(
             SessionService,
-            on_sessions_ended=self._close_session,
+            on_sessions_ended=(self.live.session_ended, self.repositories.push_subscriptions.remove),
             on_session_replaced=self.repositories.push_subscriptions.move,
         )
-
-    async def _close_session(self, account_id: AccountId, session_id: str | None) -> None:
-        """Close the sockets of ended sessions, and delete their push subscriptions."""
-        await self.live.session_ended(account_id, session_id)
-        await self.repositories.push_subscriptions.remove(account_id, session_id)
 
     factors = BuiltService(FactorService)
     passkeys = BuiltService(PasskeyService)
@@ -306,12 +288,7 @@ class Services:
 
     @cached_property
     def media(self) -> MediaService:
-        return self.build(MediaService, find_audience=self._find_audience)
-
-    async def _find_audience(self, viewer_id: AccountId | None, post_id: PostId) -> bool | None:
-        """Return None if the viewer may not see the post, else whether everybody may see it."""
-        entry = await self.pipeline.find_visible(viewer_id, post_id)
-        return None if entry is None else not requires_follow(entry.post, entry.author)
+        return self.build(MediaService, find_audience=self.pipeline.find_audience)
 
     # Exports and imports of accounts
 
@@ -345,17 +322,13 @@ class Services:
     quotes = BuiltService(QuoteService)
     drafts = BuiltService(DraftService)
 
-    @cached_property
-    def reactions(self) -> ReactionsService:
-        track_pending = self.pending_notifications.track
-        return self.build(ReactionsService, track_pending=track_pending, check_room=self.memory.check)
+    reactions = BuiltService(ReactionsService)
 
     # Accounts and their relations
 
     @cached_property
     def following(self) -> FollowingService:
-        track_pending = self.pending_notifications.track
-        return self.build(FollowingService, notifications=self.notifications, track_pending=track_pending)
+        return self.build(FollowingService, pending=self.pending_notifications)
 
     follow_requests = BuiltService(FollowRequestService)
     blocks_and_mutes = BuiltService(BlocksAndMutesService)
@@ -387,21 +360,7 @@ class Services:
         )
         return {each.queue.name: each for each in queues}
 
-    @cached_property
-    def fan_out(self) -> FanOutService:
-        notify, notify_edit = self.notifications.notify, self.notifications.notify_edit
-        return self.build(
-            FanOutService,
-            post_listeners=(
-                notify, self.trends.count_post, self.popular.count_answer, self.polls.schedule_end,
-                self.previews.request,
-            ),
-            edit_listeners=(
-                notify_edit, self.edit_notifications.notify, self.trends.count_edit, self.polls.schedule_end_of_edit,
-                self.previews.request_edit,
-            ),
-        )  # fmt: skip
-
+    fan_out = BuiltService(FanOutService)
     edit_notifications = BuiltService(EditNotifications)
     purging = BuiltService(AccountPurge)
     rebuilds = BuiltService(RebuildService)

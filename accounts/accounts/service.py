@@ -33,7 +33,6 @@ from accounts.ports import (
     CheckTexts,
     EndSessions,
     FindByAddress,
-    OnAccountCreated,
     OnAccountDeleted,
     OnNamesChanged,
     OnPasswordChanged,
@@ -41,10 +40,13 @@ from accounts.ports import (
 from accounts.roles import OWNER
 from accounts.security.browsers import BrowserRegistry, KnownBrowser
 from accounts.security.events import SecurityEvents
+from socialsite.analytics.metrics import SIGNUPS
+from socialsite.analytics.stats import Statistics
 from socialsite.batches import batches
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address_identifier
+from socialsite.recipes.buffer import Entity
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.read import Read
@@ -66,8 +68,8 @@ class AccountService(AccountLookup):
     browsers: BrowserRegistry
     staff: StaffService
     on_deletion_requested: OnAccountDeleted
-    on_account_deleted: OnAccountDeleted
-    on_account_created: OnAccountCreated
+    on_account_deleted: Sequence[OnAccountDeleted]
+    statistics: Statistics
     on_names_changed: OnNamesChanged
     clock: TimeSource
     deletion_grace_ms: int = 0
@@ -113,7 +115,7 @@ class AccountService(AccountLookup):
         if staff:
             await self.staff.set_role(AccountId(account.id), OWNER)
             account = await self.get(AccountId(account.id))
-        self.on_account_created()
+        self.statistics.meter.count(SIGNUPS)
         await self.on_names_changed([AccountId(account.id)])
         log.info("signed_up", account=account.id)
         return account
@@ -382,7 +384,7 @@ class AccountService(AccountLookup):
         It has never had a session, a post or a follow, so that its id can be given again with its handle.
         """
         await self.end_sessions(account_id)  # tokens of apps, which begin to work with the approval
-        await self.on_account_deleted(account_id)
+        await self._delete_data(account_id)
         is_freed = await self.accounts.free(account_id, await _deleted_fields())
         log.info("freed", account=account_id)
         return is_freed
@@ -409,10 +411,17 @@ class AccountService(AccountLookup):
         changed = await self.accounts.change_state(account_id, DELETED, await _deleted_fields())
         await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
-        await self.on_account_deleted(account_id)
+        await self._delete_data(account_id)
         await self.on_names_changed([account_id])
         log.info("deleted", account=account_id)
         return changed
+
+    async def _delete_data(self, account_id: AccountId) -> None:
+        """Close the sockets of a deleted account, and delete its mail, sanctions, invitations, events, counters."""
+        for delete in self.on_account_deleted:
+            await delete(account_id)
+        await self.events.delete_all(account_id)
+        await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     async def _replace_password(
         self, account: Account, new: str, former: str, keep_session_id: str | None = None, caller: Caller | None = None

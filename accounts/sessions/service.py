@@ -44,7 +44,7 @@ class SessionService:
     tokens: SessionRepository
     accounts: AccountRepository
     clock: TimeSource
-    on_sessions_ended: OnSessionsEnded
+    on_sessions_ended: Sequence[OnSessionsEnded]
     on_session_replaced: OnSessionReplaced
 
     # The session of a request

@@ -7,12 +7,14 @@ from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
 from accounts.accounts.staff import StaffService
 from accounts.current import bind_services
+from accounts.keys import totals
 from accounts.models import Account
 from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from accounts.sessions.repository import SessionRepository
 from accounts.sessions.service import SessionService, SessionStore
 from accounts.sessions.values import SessionLimits
+from socialsite.analytics.stats import Statistics
 from socialsite.clock import FixedClock
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
@@ -41,7 +43,7 @@ class AccountWorld:
             tokens=SessionRepository(self.store, are_tokens=True),
             accounts=self.account_repository,
             clock=self.clock,
-            on_sessions_ended=self._ended,
+            on_sessions_ended=(self._ended,),
             on_session_replaced=self._ignore,
         )
         self.events = SecurityEvents(store=self.store, clock=self.clock)
@@ -54,8 +56,8 @@ class AccountWorld:
             end_sessions=self.sessions.end_all,
             limits=ActionLimits(RateLimiter(self.store), {}, self.clock),
             on_deletion_requested=self._ignore,
-            on_account_deleted=self._deleted,
-            on_account_created=lambda: None,
+            on_account_deleted=(self._deleted,),
+            statistics=Statistics.create(self.store, self.clock, {"account": totals}),
             on_names_changed=self._ignore,
             on_password_changed=self._ignore,
             find_by_address=self._find_nobody,

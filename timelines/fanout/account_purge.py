@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
 from socialsite.tasks import run_together
 from timelines import keys
@@ -19,6 +20,7 @@ from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
+from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.repository import ListMembers, Lists
 from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS
@@ -39,6 +41,11 @@ PRIVATE_KEYS = (
     keys.push_subscriptions, keys.muted_threads, keys.account_notes,
 )  # fmt: skip
 """Builders of the keys of an account that nothing else refers to. All have the same tag."""
+
+
+async def request_purge(outbox: JobQueue, account_id: AccountId) -> None:
+    """Store the job that completes the deletion of an account and deletes its data."""
+    await outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
 
 @dataclass(kw_only=True, slots=True)

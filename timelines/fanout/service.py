@@ -7,11 +7,10 @@ acknowledges it and adds a job for the remaining passes in one step, so that oth
 large fan-out.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -27,6 +26,7 @@ from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.time_slice import SLICE_MS, run_slice, slice_end, slice_is_over
 from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
+from timelines.hashtags.trends import TrendService
 from timelines.ids import ListId
 from timelines.jobs import (
     DeleteBoostsOfPost,
@@ -42,10 +42,15 @@ from timelines.lists.repository import ListMembers
 from timelines.live_updates.delivery_lag import DeliveryLag
 from timelines.live_updates.service import LiveService
 from timelines.media.service import MediaService
+from timelines.notifications.service import NotificationService
+from timelines.polls.service import PollService
+from timelines.popular.service import PopularPostsService
 from timelines.posts.post import Post
 from timelines.posts.repository import EditResult, PostRepository, WriteResult
+from timelines.previews.service import PreviewService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.reactions.boosts import BoostService
+from timelines.reactions.edit_notifications import EditNotifications
 from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.search.indexing import SearchIndexer
 
@@ -53,13 +58,6 @@ ANNOUNCE_OVERDUE_MS = 2_000
 """After this time the web process that published the post has announced it, or has crashed."""
 PASSES_PER_NODE, MAX_PASSES = 3, 12
 """The number of passes that are read together, per node and at most."""
-
-PostListener = Callable[[Post], Coroutine[Any, Any, None]]
-"""A function that is called for each published post after the post was stored, possibly several times."""
-
-
-EditListener = Callable[[Sequence[Post], int], Coroutine[Any, Any, None]]
-"""A function that is called for each edit, possibly several times, with all versions and the number of the new one."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -84,8 +82,12 @@ class FanOutService:
     clock: TimeSource
     posts_per_pass: int
     time_slice_ms: int = SLICE_MS
-    post_listeners: Sequence[PostListener] = ()
-    edit_listeners: Sequence[EditListener] = ()
+    notifications: NotificationService
+    edit_notifications: EditNotifications
+    trends: TrendService
+    popular: PopularPostsService
+    polls: PollService
+    previews: PreviewService
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Perform one job. Return the payloads of the jobs that continue its work. Raises PermanentFailure."""
@@ -107,7 +109,7 @@ class FanOutService:
         return await run_phase(self.posts.find(job.post_id), job.author_id, cursor)
 
     async def _fan_out(self, post: Post, value: bytes) -> tuple[bytes, ...]:
-        """Finish the publication of a post, notify the listeners, and run the first time slice."""
+        """Finish a publication, pass the post to the services of other features, and run the first time slice."""
         result = await self.posts.write(post, value)
         if not result.exists:
             return ()
@@ -118,14 +120,17 @@ class FanOutService:
         await run_together(self.author_timelines.add(post, is_repeat=True), self.indexing.add_or_defer(post))
         if not await self.author_timelines.still_exists(post):
             return ()
-        calls = [listener(post) for listener in self.post_listeners]
+        calls = [
+            self.notifications.notify(post), self.trends.count_post(post), self.popular.count_answer(post),
+            self.polls.schedule_end(post), self.previews.request(post),
+        ]  # fmt: skip
         if result is WriteResult.NEW or self.clock.now_ms() - ms_from_id(post.id) > ANNOUNCE_OVERDUE_MS:
             # The web process may have crashed before it announced the post. A repeated announcement has no effect.
             calls.append(self.live.entry_published(post))
         return await run_all_to_end(self._first_slice(post), *calls)
 
     async def _finish_edit(self, job: EditPost) -> tuple[bytes, ...]:
-        """Finish an edit, and notify the listeners."""
+        """Finish an edit, and pass it to the services of other features."""
         edited, number = job.post, job.post.extra.version
         result = EditResult.CONFLICT
         with suppress(PostInvalid):  # a picture is deleted, so that nobody was told that this version is stored
@@ -135,7 +140,11 @@ class FanOutService:
         versions = await self.author_timelines.update(edited.id)
         if versions[number : number + 1] != [edited]:  # the post was deleted, or another edit was stored first
             return ()
-        calls: list[Awaitable[None]] = [listener(versions, number) for listener in self.edit_listeners]
+        newest = versions[-1]
+        calls = [
+            self.notifications.notify_edit(versions, number), self.edit_notifications.notify(versions, number),
+            self.trends.count_post(newest), self.polls.schedule_end(newest), self.previews.request(newest),
+        ]  # fmt: skip
         overdue_ms = self.clock.now_ms() - (edited.extra.edited_ms or 0)
         if result is EditResult.NEW or overdue_ms > ANNOUNCE_OVERDUE_MS:
             calls.append(self.live.post_edited(edited.id))

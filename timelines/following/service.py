@@ -1,6 +1,7 @@
 """The rules of follows, and pages of followers and of followed accounts."""
 
 from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,8 +16,7 @@ from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import OPEN_REQUESTS_CAP, Follow, FollowCounts, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
-from timelines.notifications.pending import PendingNotification, TrackPending, track_nothing
-from timelines.notifications.service import NotificationService
+from timelines.notifications.pending import PendingNotification, PendingNotificationService
 from timelines.visibility.accounts import ReadPage, load_visible_page
 
 
@@ -34,8 +34,8 @@ class FollowingService:
     homes: CachedTimelines
     following_cap: int
     open_requests_cap: int = OPEN_REQUESTS_CAP
-    notifications: NotificationService | None = None
-    track_pending: TrackPending = track_nothing
+    pending: PendingNotificationService | None = None
+    """Writes the notifications. None for an import, which notifies nobody."""
 
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
         """Follow an account, so that its posts appear in the home timeline. Return whether the follow is new.
@@ -50,11 +50,13 @@ class FollowingService:
         if followed.private and not await self.follows.is_following(follower_id, followed_id):
             await self._request(follower_id, followed_id, now_ms)
             return False
-        async with self.track_pending(PendingNotification("follow", follower_id, followed_id)):
+        async with self._track_pending(PendingNotification("follow", follower_id, followed_id)):
             async with invalidate_around(self.homes, follower_id):
                 is_new = await self._add(Follow(follower_id, followed_id, now_ms))
-            if is_new and self.notifications is not None:
-                await self.notifications.followed(follower_id=follower_id, followed_id=followed_id, since_ms=now_ms)
+            if is_new and self.pending is not None:
+                await self.pending.notifications.followed(
+                    follower_id=follower_id, followed_id=followed_id, since_ms=now_ms
+                )
         return is_new
 
     async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId) -> bool:
@@ -124,6 +126,9 @@ class FollowingService:
         await self.follow_requests.remove(follow.follower_id, follow.followed_id)
         return True
 
+    def _track_pending(self, cause: PendingNotification) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if self.pending is None else self.pending.track(cause)
+
     async def _require_followable(self, follower_id: AccountId, followed_id: AccountId) -> Author:
         """Return the account to follow. Raises AccountNotFound if either account is not visible or blocks the other."""
         authors = await self.accounts.find_authors([follower_id, followed_id])
@@ -138,14 +143,14 @@ class FollowingService:
         is_full = await self.follow_requests.count_made_by(requester_id) >= self.open_requests_cap
         if is_full and not await self.follow_requests.is_asking(requester_id, target_id):
             raise FollowRequestsCapReached
-        async with self.track_pending(PendingNotification("request", requester_id, target_id)):
+        async with self._track_pending(PendingNotification("request", requester_id, target_id)):
             is_new = await self.follow_requests.add(requester_id, target_id, now_ms)
             try:
                 await self._require_followable(requester_id, target_id)
             except AccountNotFound:
                 await self.follow_requests.remove(requester_id, target_id)
                 raise
-            if is_new and self.notifications is not None:
-                await self.notifications.follow_requested(
+            if is_new and self.pending is not None:
+                await self.pending.notifications.follow_requested(
                     requester_id=requester_id, target_id=target_id, since_ms=now_ms
                 )

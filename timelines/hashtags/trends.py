@@ -66,7 +66,7 @@ class TrendService:
     _cache: tuple[int, tuple[Trend, ...]] = (0, ())
 
     async def count_post(self, post: Post) -> None:
-        """Count the hashtags of a published post that everybody may read. Store errors are logged, not raised."""
+        """Count the hashtags of a new or edited post that everybody may read. Store errors are logged, not raised."""
         tags = post.indexed_hashtags
         if not tags:
             return
@@ -75,10 +75,6 @@ class TrendService:
                 await self.trends.count_uses(post.author_id, tags, ms_from_id(post.id))
         except StoreError as error:
             log.warning("hashtags were not counted: %s", error)
-
-    async def count_edit(self, versions: Sequence[Post], number: int) -> None:
-        """Count the hashtags of an edited post at the time of its creation. Uses that were counted change nothing."""
-        await self.count_post(versions[-1])
 
     @property
     def cached(self) -> tuple[Trend, ...]:

@@ -66,7 +66,7 @@ PREVIEW_PICTURE_TIMEOUT_S, PROFILE_PICTURE_TIMEOUT_S = 15.0, 5.0
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
 
 FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
-"""Returns None if the viewer may not see the post, else whether everybody may see it."""
+"""The method ReadPipeline.find_audience."""
 log = structlog.stdlib.get_logger("timelines.media")
 
 

@@ -6,8 +6,8 @@ Notifications about posts need no entry, because their jobs are in the outbox.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,15 +55,6 @@ class PendingNotification(NamedTuple):
         if notification is None or not reader_id.isdigit():
             return None
         return cls(notification.kind, notification.account_id, AccountId(int(reader_id)), notification.post_id)
-
-
-TrackPending = Callable[[PendingNotification], AbstractAsyncContextManager[None]]
-"""A context in which a cause and its notification are written. After a crash, workers write the notification."""
-
-
-def track_nothing(entry: PendingNotification) -> AbstractAsyncContextManager[None]:
-    """A TrackPending for callers that write no notifications."""
-    return nullcontext()
 
 
 class PendingNotifications:

@@ -4,7 +4,7 @@ A reader who may see the post may vote once. The results are shown after the rea
 everybody after the end. The worker notifies the author and the voters after the end.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -73,13 +73,9 @@ class PollService:
         return entry.shown
 
     async def schedule_end(self, post: Post) -> None:
-        """Schedule the notifications at the end of the poll of a new post. The worker calls this; it may repeat."""
+        """Schedule the notifications at the end of the poll of a new or edited post. The worker may repeat it."""
         if post.extra.poll is not None:
             await self.polls.ends.add(post.id, post.extra.poll.ends_ms)
-
-    async def schedule_end_of_edit(self, versions: Sequence[Post], number: int) -> None:
-        """Schedule the end of the poll of an edited post, which may be another poll."""
-        await self.schedule_end(versions[-1])
 
     async def notify_of_ended_polls(self) -> int:
         """Notify the authors and voters of ended polls. Return the number of polls. Raises StoreUnavailable.

@@ -1,7 +1,7 @@
 """Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import msgspec
@@ -78,17 +78,13 @@ class PreviewService:
     live: LiveService
 
     async def request(self, post: Post) -> None:
-        """Queue the link of a new post, unless it was fetched lately. The worker calls this; it may repeat."""
+        """Queue the link of a new or edited post, unless it was fetched lately. The worker may repeat it."""
         url = link_of(post) if self.link_previews and post.boost_of is None else None
         if url is not None and not self._is_fresh(await self.previews.find(url)):
             author = worker_caller(post.author_id, 0, 0, self.clock.now_ms())
             if not await self.limits.take_daily(author, "previews", PREVIEWS_PER_DAY, 1):
                 return
             await self.preview_queue.add(encode_job(FetchPreview(url, post.author_id, post.id)), sender=post.author_id)
-
-    async def request_edit(self, versions: Sequence[Post], number: int) -> None:
-        """Queue the link of the newest version of an edited post."""
-        await self.request(versions[-1])
 
     async def request_renewals(self) -> None:
         """Queue links of older posts whose previews readers missed."""

@@ -5,7 +5,7 @@ has no text and no pictures. A repeated action has no effect, except that it rep
 action returns the original post with its current counts.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,12 +14,13 @@ from accounts.domain import Author
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.store import Store
 from socialsite.tasks import run_together
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.live_updates.service import LiveService
-from timelines.notifications.pending import PendingNotification, TrackPending
+from timelines.notifications.pending import PendingNotification, PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, ViewerState
 from timelines.popular.service import PopularPostsService
@@ -39,7 +40,7 @@ UNDONE_AT_ONCE = 50  # the reactions of a deleted account that share round trips
 
 @dataclass(kw_only=True, slots=True)
 class ReactionsService:
-    """Performs likes, boosts and bookmarks. `check_room` raises StoreFull if memory is short."""
+    """Performs likes, boosts and bookmarks."""
 
     reactions: Reactions
     bookmark_repository: Bookmarks
@@ -51,16 +52,16 @@ class ReactionsService:
     clock: TimeSource
     live: LiveService
     notifications: NotificationService
-    track_pending: TrackPending
+    pending: PendingNotificationService
     popular: PopularPostsService
-    check_room: Callable[[], Awaitable[None]]
+    memory: MemoryGuard
     limits: ActionLimits
 
     async def like(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """Like a post. Raises PostNotFound if the post is hidden or deleted, and StoreFull."""
         original = (await self._load_visible(post_id, account_id)).post
-        await self.check_room()
-        async with self.track_pending(PendingNotification("like", account_id, original.author_id, original.id)):
+        await self.memory.check()
+        async with self.pending.track(PendingNotification("like", account_id, original.author_id, original.id)):
             try:
                 _, liked_ms = await self.reactions.add(ReactionKind.LIKE, original.id, account_id, now_ms)
             except PostGone as gone:
@@ -91,7 +92,7 @@ class ReactionsService:
         """
         async with self.limits.refundable(caller, "post"):
             entry = await self._load_visible(post_id, account_id)
-            await self.check_room()
+            await self.memory.check()
             is_boosted = entry.viewer is not None and entry.viewer.boosted
             if not is_boosted and not may_boost(entry.post, entry.author):
                 raise NotBoostable
@@ -111,7 +112,7 @@ class ReactionsService:
     async def bookmark(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """Bookmark a post, without a notification. Raises PostNotFound and StoreFull."""
         original = (await self._load_visible(post_id, account_id)).post
-        await self.check_room()
+        await self.memory.check()
         await self.bookmark_repository.add(account_id, original.id, now_ms)
         return await self._load_visible(original.id, account_id)
 

@@ -27,7 +27,7 @@ from timelines.reading.skeletons import Skeleton
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import LaterBoosts, RemovedBoost, read_later_boosts
 from timelines.visibility.filter import KeywordFilter
-from timelines.visibility.rights import ViewContext
+from timelines.visibility.rights import ViewContext, requires_follow
 
 MAX_ROUNDS = 40
 """The maximum number of reads for one page. If too many posts are hidden, the page ends early with a cursor."""
@@ -103,6 +103,11 @@ class ReadPipeline:
         """Return the post if the viewer may see the page of the post. Such a viewer may also reply to the post."""
         entries = await self.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
         return entries[0] if entries else None
+
+    async def find_audience(self, viewer_id: AccountId | None, post_id: PostId) -> bool | None:
+        """Return None if the viewer may not see the post, else whether everybody may see it."""
+        entry = await self.find_visible(viewer_id, post_id)
+        return None if entry is None else not requires_follow(entry.post, entry.author)
 
     async def hydrate(
         self,

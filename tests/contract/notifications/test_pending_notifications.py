@@ -29,8 +29,10 @@ class Dying:
         return die
 
 
-class DyingServices(Services):
-    notifications = Dying()  # type: ignore[assignment]
+def dying_services(services: Services) -> Services:
+    dying = Services(services.store, services.clock, ServiceConfig())
+    dying.pending_notifications.notifications = dying.reactions.notifications = Dying()  # type: ignore[assignment]
+    return dying
 
 
 class PendingNotificationScenario:
@@ -45,7 +47,7 @@ class PendingNotificationScenario:
 
     async def done_by_one_who_dies(self) -> None:
         with pytest.raises(Died):
-            await self._done(DyingServices(self.services.store, self.services.clock, ServiceConfig()))
+            await self._done(dying_services(self.services))
 
     async def taken_back(self) -> None:
         if self.kind == "like":
