@@ -163,7 +163,7 @@ MIDDLEWARE = [
 ]
 CSRF_FAILURE_VIEW = "socialsite.web.views.csrf_failure"
 SERVICES_OPENER = "socialsite.startup.open_services"  # socialsite/web/services.py calls it
-SIDE_PANEL = "timelines.home.side_panel.render_side_panel"  # shown beside every page
+SIDE_PANEL = "timelines.home_page.side_panel.render_side_panel"  # shown beside every page
 ROOT_URLCONF = "socialsite.urls"
 ASGI_APPLICATION = "socialsite.asgi.application"
 TEMPLATES = [

@@ -13,8 +13,8 @@ from timelines.feeds import views as feeds
 from timelines.filters import views as filters
 from timelines.following import views as following
 from timelines.hashtags import views as hashtags
-from timelines.home import views as home
-from timelines.home.announcements import dismiss as dismiss_announcement
+from timelines.home_page import views as home
+from timelines.home_page.announcements import dismiss as dismiss_announcement
 from timelines.importing import views as importing
 from timelines.lists import views as lists
 from timelines.markers import views as markers

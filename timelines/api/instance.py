@@ -27,7 +27,7 @@ from timelines.api.entities.instance import (
     rule_entities,
 )
 from timelines.api.fields import api_fields, flag
-from timelines.home.announcements import dismiss_for
+from timelines.home_page.announcements import dismiss_for
 from timelines.pages.presenters import Json
 from timelines.pages.site_texts import TEXTS_WRITTEN_MS, SiteText, site_text_html
 from timelines.push.service import PushService

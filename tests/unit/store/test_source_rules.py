@@ -9,7 +9,7 @@ SAFE = re.compile(r"\bmark_safe\b|\bSafeString\(|\bHtml\(b|\bformat_html_join\("
 DECLARING_SAFE = {
     "socialsite/web/page_cache.py",
     "socialsite/web/patterns.py",
-    "timelines/home/side_panel.py",
+    "timelines/home_page/side_panel.py",
     "timelines/notifications/presenters.py",
     "timelines/pages/pictures.py",
     "timelines/pages/presenters.py",

@@ -9,7 +9,7 @@ from benchmarks.flame_svg import LAYERS, _colour
     ("function", "layer"),
     [
         ("socialsite.store.node:Node.pipeline", "the store's client"),
-        ("timelines.home.views:home", "views, presenters, middleware"),
+        ("timelines.home_page.views:home", "views, presenters, middleware"),
         ("timelines.pages.presenters:entry_html", "views, presenters, middleware"),
         ("accounts.sessions.middleware:load_session", "views, presenters, middleware"),
         ("socialsite.web.page_cache:render", "views, presenters, middleware"),

@@ -4,8 +4,8 @@ import pytest
 from django.utils.translation import override
 
 from socialsite.web.patterns import mark, render_pattern
-from timelines.home import side_panel
-from timelines.home.side_panel import TAB_PATHS
+from timelines.home_page import side_panel
+from timelines.home_page.side_panel import TAB_PATHS
 
 
 @pytest.mark.parametrize("value", ["Friends", "100% %(title0)s", "\x00title0\x00"])

@@ -16,7 +16,7 @@ from timelines.following.views import suggest_on_home
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trend_views import trends_panel
 from timelines.hashtags.trends import TrendService
-from timelines.home.announcements import render_announcements
+from timelines.home_page.announcements import render_announcements
 from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
 from timelines.onboarding.views import find_next_step
