@@ -28,8 +28,8 @@ from timelines.media.views import check_upload
 from timelines.pages.presenters import Json
 from timelines.publishing import views as publishing
 from timelines.publishing.composer import refused_composer_context
-from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft
 from timelines.publishing.forms import CONTENT_NAMES, PostForm, picture_fields
+from timelines.publishing.refused_post import COMPOSE_TEMPLATE, preserve_post
 
 DRAFTS_URL = "/drafts/"
 
@@ -57,7 +57,7 @@ async def show(request: SiteRequest, draft_id: int) -> HttpResponseBase:
     return page_response(request, COMPOSE_TEMPLATE, {"composer": composer, "is_draft": True})
 
 
-@error_page(preserve_draft)
+@error_page(preserve_post)
 @accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
 async def save(request: SiteRequest) -> HttpResponseBase:
     """Save the form of a post as a draft, or schedule it. An empty form deletes its draft."""
@@ -81,7 +81,7 @@ async def _save(request: SiteRequest) -> HttpResponseBase:
     return done(request, draft_json(draft), default=DRAFTS_URL, status=HTTPStatus.CREATED)
 
 
-@error_page(preserve_draft)
+@error_page(preserve_post)
 @accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
 async def publish(request: SiteRequest) -> HttpResponseBase:
     """Publish a post and delete its draft. A post with a time is scheduled."""

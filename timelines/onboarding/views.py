@@ -34,8 +34,8 @@ from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 from timelines.pages.pictures import describe_post
 from timelines.pages.responses import TemplateContext
-from timelines.publishing.draft import preserve_draft
 from timelines.publishing.forms import PostForm
+from timelines.publishing.refused_post import preserve_post
 from timelines.publishing.service import PublishingService
 from timelines.reading.service import ReadingService
 
@@ -138,7 +138,7 @@ async def show_post(request: SiteRequest) -> HttpResponseBase:
     return _show(request, POST, {"idempotency_key": secrets.token_urlsafe(16), "max_length": settings.POST_MAX_LENGTH})
 
 
-@error_page(preserve_draft)
+@error_page(preserve_post)
 async def publish(request: SiteRequest) -> HttpResponseBase:
     """Publish the first post, and show home."""
     account, services, fields = require_account(request), request.services, get_form_data(request)

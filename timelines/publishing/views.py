@@ -29,10 +29,10 @@ from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 from timelines.pages.presenters import entry_html, post_json, post_url, profile_url, version_json
 from timelines.publishing.composer import composer_context, edit_composer_context, refused_composer_context
-from timelines.publishing.draft import COMPOSE_TEMPLATE, EDIT_TEMPLATE, preserve_edit
 from timelines.publishing.edits import EditService
 from timelines.publishing.forms import EditForm, PostForm, edit_fields, picture_fields, redraft_fields, shown_poll
 from timelines.publishing.polls import PollForm
+from timelines.publishing.refused_post import COMPOSE_TEMPLATE, EDIT_TEMPLATE, preserve_edit
 from timelines.publishing.service import PublishingService
 from timelines.publishing.version_diff import VERSIONS_PER_PAGE, read_version_rows
 from timelines.quotes.service import QuoteService

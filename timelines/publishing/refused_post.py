@@ -14,7 +14,7 @@ RETRYABLE_STATUSES = (403, *KEY_USED_STATUSES, 422, 429, 503)
 """The text may be sent again, perhaps changed or later. After 403 (an expired token) the page has a new token."""
 
 
-def preserve_draft(request: SiteRequest, status: int, reason: str) -> tuple[str | None, dict[str, object]]:
+def preserve_post(request: SiteRequest, status: int, reason: str) -> tuple[str | None, dict[str, object]]:
     """Return the template and context of the error page of `publish`, so that the text is not lost.
 
     A signed-in viewer gets the compose page with the text. If the viewer is unknown, or the token has expired, the
