@@ -53,7 +53,7 @@ from timelines.exporting.service import ExportService
 from timelines.exporting.transfer import JOB_TIMEOUT_S, ArchiveQueue, ExportQueue
 from timelines.fanout.account_purge import AccountPurge, request_purge
 from timelines.fanout.affected_timelines import AffectedTimelines
-from timelines.fanout.rebuilding import RebuildService
+from timelines.fanout.rebuild_timelines import RebuildService
 from timelines.fanout.service import FanOutService
 from timelines.filters.service import FilterService
 from timelines.following.blocks_and_mutes import BlocksAndMutesService

@@ -9,7 +9,7 @@ from socialsite.ids import AccountId
 from socialsite.maintenance.scanning import OnProgress, ignore_progress
 from timelines.audit import Audit, AuditReport
 from timelines.audit.context import AuditContext
-from timelines.fanout.rebuilding import RebuildService
+from timelines.fanout.rebuild_timelines import RebuildService
 
 MAX_AUDITS = 4
 SECOND_CHECK_AFTER_S = 0.05  # the site does not run during a restore

@@ -9,7 +9,7 @@ from socialsite.batches import batches
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.management.base import OperatorCommand, count_of
-from timelines.fanout.rebuilding import RebuildService
+from timelines.fanout.rebuild_timelines import RebuildService
 
 ACCOUNTS_PER_STEP = 100  # of the progress bar
 DRY_RUNS = {
