@@ -25,7 +25,7 @@ def author_json(author: Author) -> JsonObject:
 def overview_page(
     case: AccountOverview, own_id: int, authors: Mapping[AccountId, Author], now_ms: int, decisions: int | None = None
 ) -> TemplateContext:
-    """Return the context of ops/account.html. `decisions` is the number of decisions and notes, None for all."""
+    """Return the context of admin/account.html. `decisions` is the number of decisions and notes, None for all."""
     account, shown = case.account, case.sanctions[:decisions]
     is_suspended = account.state == SUSPENDED and not account.is_leaving  # a leaving owner could come back
     return {

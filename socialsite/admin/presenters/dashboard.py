@@ -27,7 +27,7 @@ UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
 
 
 def dashboard_page(found: Dashboard) -> TemplateContext:
-    """Return the context of ops/_live.html."""
+    """Return the context of admin/_live.html."""
     queues = dict(found.queue_depths or {})
     return {
         "alerts": alert_rows(found.board) if found.board else None,
@@ -43,7 +43,7 @@ def dashboard_page(found: Dashboard) -> TemplateContext:
 
 
 def alert_rows(board: Board) -> list[JsonObject]:
-    """Return the alerts that last, for ops/_alerts.html and JSON."""
+    """Return the alerts that last, for admin/_alerts.html and JSON."""
     return [
         {"name": name, "title": str(TITLES[name]), "text": describe(name, alert.finding), "since_ms": alert.since_ms}
         for name, alert in board.active.items()

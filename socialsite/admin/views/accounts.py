@@ -39,7 +39,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     next_url = build_next_url(request, cursor, **({"q": text} if text else {}))
     return respond(
         request,
-        "ops/accounts.html",
+        "admin/accounts.html",
         page=lambda: {"accounts": authors, "query": text, "next_url": next_url, "page_title": _("Accounts")},
         data=lambda: {"accounts": [author_json(each) for each in authors], "next": next_url},
     )
@@ -55,7 +55,7 @@ async def show(request: SiteRequest, account_id: int, error: FieldErrors | None 
     authors = await services.accounts.find_authors(ids)
     return respond(
         request,
-        "ops/account.html",
+        "admin/account.html",
         page=lambda: {
             **overview_page(overview, viewer_id, authors, now_ms, None if "all" in request.GET else DECISIONS_SHOWN),
             "report_ids": [id for id in request.GET.getlist("report") if id.isdecimal()][:REPORTS_PER_DECISION],
@@ -95,7 +95,7 @@ async def reset_password(request: SiteRequest, account_id: int) -> HttpResponseB
     )
     return respond(
         request,
-        "ops/password.html",
+        "admin/password.html",
         page=lambda: {
             "account": account.author,
             "password": Placeholder(password),  # the page cache must not contain it

@@ -21,7 +21,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     devices = await services.repositories.push_subscriptions.find_all(id)
     return respond(
         request,
-        "ops/alerts.html",
+        "admin/alerts.html",
         page=lambda: {
             "alerts": alert_rows(board),
             "chosen": chosen,

@@ -20,7 +20,7 @@ ANNOUNCEMENTS_PATH = "/ops/announcements/"
 async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     return respond(
         request,
-        "ops/announcements.html",
+        "admin/announcements.html",
         page=lambda: {
             "announcements": request.services[SiteService].announcements,
             "now_ms": request.services.clock.now_ms(),

@@ -39,7 +39,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     data = await read_dashboard(get_services(request))
     return respond(
         request,
-        "ops/dashboard.html",
+        "admin/dashboard.html",
         page=lambda: {**dashboard_page(data), "page_title": _("Operations")},
         data=lambda: dashboard_json(data),
     )
@@ -55,7 +55,7 @@ async def statistics(request: SiteRequest) -> HttpResponse:
     activity = await read_activity(get_services(request), SPAN_MS_BY_NAME[name])
     return respond(
         request,
-        "ops/statistics.html",
+        "admin/statistics.html",
         page=lambda: {
             "activity": activity_page(activity),
             "range": name,
@@ -103,7 +103,7 @@ async def audit_log(request: SiteRequest) -> HttpResponse:
     next_url = build_next_url(request, cursor, **query)
     return respond(
         request,
-        "ops/trail.html",
+        "admin/audit_log.html",
         page=lambda: {
             "entries": entries,
             "authors": authors,

@@ -31,7 +31,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     next_url = build_next_url(request, cursor, **({} if queue.name == OUTBOX else {"queue": queue.name}))
     return respond(
         request,
-        "ops/letters.html",
+        "admin/dead_letters.html",
         page=lambda: {
             "letters": letters,
             "authors": authors,

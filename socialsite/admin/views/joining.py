@@ -43,7 +43,7 @@ async def applications(request: SiteRequest, error: FieldErrors | None = None) -
     next_url = build_next_url(request, next_ms)
     return respond(
         request,
-        "ops/applications.html",
+        "admin/applications.html",
         page=lambda: {
             "applications": page,
             "next_url": next_url,
@@ -106,7 +106,7 @@ async def held(request: SiteRequest, error: FieldErrors | None = None) -> HttpRe
     next_url = build_next_url(request, next_ms)
     return respond(
         request,
-        "ops/held.html",
+        "admin/held.html",
         page=lambda: {
             "posts": rows,
             "next_url": next_url,
@@ -187,7 +187,7 @@ async def invitations(request: SiteRequest, account_id: int) -> HttpResponse:
     next_url = build_next_url(request, None if is_last else skipped + INVITATIONS_PER_PAGE)
     return respond(
         request,
-        "ops/invitations.html",
+        "admin/invitations.html",
         page=lambda: {
             "account": account,
             "inviters": inviters,

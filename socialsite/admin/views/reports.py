@@ -49,7 +49,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     next_url = build_next_url(request, next_cursor, **query)
     return respond(
         request,
-        "ops/reports.html",
+        "admin/reports.html",
         page=lambda: {
             "entries": [_entry_row(each, authors) for each in entries],
             "closed": closed,
@@ -85,7 +85,7 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
     authors, target = await run_together(accounts.find_authors(ids), accounts.find(report.target_id))
     return respond(
         request,
-        "ops/report.html",
+        "admin/report.html",
         page=lambda: {
             "report": report,
             "authors": authors,
@@ -150,7 +150,7 @@ async def add_next_report(request: SiteRequest, text: str) -> str:
 
 
 def find_account_ids(reports: list[Report]) -> set[AccountId]:
-    """Return the accounts that ops/_reports.html names."""
+    """Return the accounts that admin/_reports.html names."""
     return {id for each in reports for id in (each.target_id, each.reporter_id, each.closed_by)} - {NOBODY}
 
 

@@ -136,7 +136,7 @@ async def appeals(
     refused = {sanction_id: {"text": answer, "error": error.fields["answer"]}} if error else {}
     return respond(
         request,
-        "ops/appeals.html",
+        "admin/appeals.html",
         page=lambda: {
             "appeals": open_appeals,
             "authors": authors,
@@ -212,7 +212,7 @@ async def _show_form(
         "is_final": kind in ("delete_posts", "delete"),
         "page_title": _("Decide about @%(handle)s") % {"handle": account.handle},
     }
-    return page_response(request, "ops/act.html", page, get_error_status(error))
+    return page_response(request, "admin/act.html", page, get_error_status(error))
 
 
 def _parse_ids(fields: FormFields, name: str) -> list[int]:

@@ -111,7 +111,7 @@ async def show(
         "logo_note": describe_variable("logo") if "logo" in site.from_environment else "",
         "page_title": _("Your site"),
     }
-    return page_response(request, "ops/site.html", page, status)
+    return page_response(request, "admin/site.html", page, status)
 
 
 def _settings_json(site: SiteService) -> JsonObject:

@@ -28,7 +28,7 @@ async def about(request: SiteRequest) -> HttpResponse:
         figures = await get_or_compute("about", dict[str, int], FIGURES_TTL_S, lambda: _read_figures(services))
     return respond(
         request,
-        "ops/about.html",
+        "admin/about.html",
         page=lambda: {
             **{name: Placeholder(number(count)) for name, count in figures.items()},
             "version": __version__,

@@ -31,7 +31,7 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
     members = await _load_members(request)
     return respond(
         request,
-        "ops/staff.html",
+        "admin/staff.html",
         page=lambda: _page(request, members, error),
         data=lambda: _members_json(members),
         status=get_error_status(error),

@@ -54,7 +54,7 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
     urls = await _find_post_urls(request, held_posts)
     return respond(
         request,
-        "ops/trends.html",
+        "admin/trends.html",
         page=lambda: {
             "tags": tags,
             "held": authors.values(),
