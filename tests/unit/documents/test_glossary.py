@@ -23,9 +23,9 @@ PLAIN = frozenset(
     meter metrics middleware mirrors missed models multiprocess names page pagination pair paragraphs parsers
     partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
-    reader registrations rebuild rebuilding registry repartitioner replacement responses restore router routing rows
+    reader registrations rebuild registry repartitioner replacement responses restore router routing rows
     rules
-    sample sampler scanner scanning security sentinel server servers set settings shared shutdown size socket sockets
+    sampler scanner scanning security sentinel server servers set settings shared shutdown size socket sockets
     spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
     switcher task
     tasks text time tokenizer translations trial trim trimming try tuning twemproxy types unknown urls validation values
