@@ -35,7 +35,7 @@ def picture_url(name: str, size: PictureSize) -> str:
 
 
 class Preferences(msgspec.Struct, frozen=True, array_like=True):
-    """What an account chose for its posts, its timelines and its profile. New fields are added at the end."""
+    """The choices of an account for its posts, timelines and profile. New fields are added at the end."""
 
     opens_warnings: bool = False
     """True if posts with a content warning are shown open."""

@@ -79,12 +79,12 @@ class Account(AbstractBaseUser):
 
     @property
     def can_reset_password(self) -> bool:
-        """Return whether the owner may log in, also only to take a requested deletion back."""
+        """Return whether the owner may log in. An owner whose deletion is pending may, to cancel it."""
         return self.is_active or self.is_leaving
 
     @property
     def preferences(self) -> Preferences:
-        """What the account chose for reading and writing posts."""
+        """The choices of the account for reading and writing posts."""
         return decode_preferences(self.encoded_preferences)
 
     @property

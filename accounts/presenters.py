@@ -23,7 +23,7 @@ def account_json(account: Account) -> dict[str, object]:
 
 
 def preferences_json(preferences: Preferences) -> dict[str, object]:
-    """Return what an account chose for reading and writing posts. No `languages` means all."""
+    """Return the choices of an account for reading and writing posts. No `languages` means all."""
     return {
         "open_warnings": preferences.opens_warnings,
         "language": preferences.language,

@@ -100,7 +100,7 @@ def check_decisions(**_: Any) -> list[CheckMessage]:
 
 @register("mail", deploy=True)
 def check_mail(**_: Any) -> list[CheckMessage]:
-    """Report settings with which mails reach nobody, or look like spam."""
+    """Report settings with which mails are not delivered, or look like spam."""
     if not settings.MAIL_URL:
         return [
             Warning(

@@ -1,4 +1,4 @@
-"""Encrypts texts with the secret key of the site, so that a copy of the store alone does not reveal them."""
+"""Encrypts texts with the secret key of the site. A copy of the store alone does not reveal them."""
 
 import base64
 import hashlib

@@ -93,13 +93,13 @@ def find_newcomer_end_ms(created_ms: int, newcomer_days: int, now_ms: int) -> in
 
 
 def worker_caller(account_id: AccountId, created_ms: int, newcomer_days: int, now_ms: int) -> Caller:
-    """Return the caller of what a worker does for an account."""
+    """Return the caller for work that a worker does for an account."""
     until_ms = find_newcomer_end_ms(created_ms, newcomer_days, now_ms)
     return Caller(account_id, f"worker {account_id}", newcomer_until_ms=until_ms)
 
 
 def newcomer_caller(account_id: AccountId, created_ms: int, newcomer_days: int, now_ms: int) -> Caller | None:
-    """Return the caller of what a worker does for an account if the account is new, else None, who has no limits."""
+    """Return the caller for work of a worker for a new account, or None, without limits, for another account."""
     caller = worker_caller(account_id, created_ms, newcomer_days, now_ms)
     return caller if caller.newcomer_until_ms else None
 

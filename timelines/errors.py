@@ -139,7 +139,7 @@ class ListNotFound(NotFound):
 
 
 class ListTitleInvalid(Invalid):
-    """The title is empty, too long, or has control characters."""
+    """The title is empty, has control characters, or is too long."""
 
     message = _("This title is not valid.")
 

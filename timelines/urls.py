@@ -52,7 +52,8 @@ class IdConverter(IntConverter):
 
 
 class HandleConverter(StringConverter):
-    """Converts handles in upper or lower case, also with the own host. The views redirect pages to lower case."""
+    """Converts handles in upper or lower case. The host of this site may follow. The views redirect pages to lower
+    case."""
 
     regex = "[A-Za-z0-9_]{1,20}(?:@[^/@]{1,260})?"
 

@@ -57,7 +57,7 @@ class AccountLookup:
         return self.accounts.cached_id(handle)
 
     async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]:
-        """Return the account id of each normalized handle that an account has or had, also if it is suspended."""
+        """Return the account id of each normalized handle. It includes former handles and suspended accounts."""
         return await self.accounts.find_cached_ids(handles)
 
     async def get_undeleted_by_handle(self, handle: str) -> Account:

@@ -135,7 +135,7 @@ def validate_languages(preferences: Preferences) -> Preferences:
 
 
 def normalize_handle(raw: str) -> str:
-    """Return the stored form of a handle that a user typed, also with the own host. Raises InvalidHandle."""
+    """Return the stored form of a typed handle. `@name@host` of this site is accepted. Raises InvalidHandle."""
     if not raw:
         raise InvalidHandle("empty")
     if len(raw) > RAW_HANDLE_MAX_LENGTH:

@@ -169,5 +169,6 @@ def _credentials(factors: Factors) -> list[AttestedCredentialData]:
 
 
 def _digest(challenge: str, purpose: str, account_id: int) -> str:
-    """Return what a challenge is stored under. The account is 0 if the answer of the passkey contains it."""
+    """Return the digest under which a challenge is stored. The account is 0 if the answer of the passkey contains
+    it."""
     return hashlib.sha256(f"{challenge} {purpose} {account_id}".encode()).hexdigest()

@@ -101,7 +101,8 @@ class FactorService:
         await self._announce(account_id, "factor_removed", caller, name=passkey.name if passkey else "")
 
     async def disable(self, account_id: AccountId) -> None:
-        """Remove all factors of a locked-out account as an operator. The owner is told first, also before a crash."""
+        """Remove all factors of a locked-out account as an operator. The mail to the owner is queued before the
+        change."""
         log.warning("factors_disabled", account=account_id)
         await self._announce(account_id, "factors_disabled", None)
         await self.factors.delete_all(account_id)

@@ -1,6 +1,6 @@
 """Checks that the viewer gave the password or a second factor less than ten minutes ago.
 
-Views whose effect a thief of a session must not have call `require_step_up` first. A log-in counts, too.
+Views whose effect a thief of a session must not have call `require_step_up` first. A log-in counts as a confirmation.
 """
 
 from typing import Final

@@ -73,7 +73,7 @@ class JoiningRepository:
     # Applications
 
     async def find_applications(self, account_ids: Sequence[AccountId]) -> dict[AccountId, Application]:
-        """Return what the accounts stored at their sign-up."""
+        """Return the applications that the accounts stored at their sign-up."""
         commands = [("HMGET", keys.account(account_id), *APPLICATION_FIELDS) for account_id in account_ids]
         replies = await self._accounts.gather(commands)
         return dict(zip(account_ids, map(_parse_application, replies), strict=True))

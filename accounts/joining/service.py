@@ -173,7 +173,7 @@ class JoiningService:
         await self.joining.applications.add(handle, now_ms, keeps_time=True)
 
     async def find_application(self, account_id: AccountId) -> Application:
-        """Return what the account stored at its sign-up, and the decision."""
+        """Return the application that the account stored at its sign-up, with the decision."""
         return (await self.joining.find_applications([account_id]))[account_id]
 
     async def count_waiting(self) -> int:
@@ -257,7 +257,7 @@ class JoiningService:
         await self._finish(account_id, account.handle, await self.find_application(account_id))
 
     async def _finish(self, account_id: AccountId, handle: str, application: Application) -> None:
-        """Perform what follows from a decision, and then remove the application from the queue. It may be repeated."""
+        """Perform a decision, and then remove the application from the queue. It may be repeated."""
         kind: MailKind = "refused" if application.refusal else "approved"
         context = {"lines": application.refusal} if application.refusal else {}
         await self.accounts.on_names_changed([account_id])

@@ -57,12 +57,12 @@ class Invitation(msgspec.Struct, frozen=True, array_like=True):
         return not self.is_ended and now_ms < self.expires_ms and not self.is_used_up
 
     def is_usable_by(self, handle: str, now_ms: int) -> bool:
-        """Return whether a sign-up with this handle may use it: also again, after it was interrupted."""
+        """Return whether a sign-up with this handle may use it: also for a repetition after an interruption."""
         return self.is_open(now_ms) or (handle in self.handles and not self.is_ended)
 
 
 class Application(NamedTuple):
-    """What the hash of an account stores about its sign-up. `decided_by` is 0 if nobody has decided."""
+    """The application of an account, stored in its hash. `decided_by` is 0 before the decision."""
 
     reason: str
     network: str

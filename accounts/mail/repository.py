@@ -16,7 +16,8 @@ CLAIM_ADDRESS = load_script("claim_address.lua", __package__)
 
 @dataclass(frozen=True, slots=True)
 class MailAccount:
-    """What an account stores for mail. `address` is confirmed, `pending` is not; each is "" if there is none."""
+    """The mail address of an account and its choices about mail. `address` is confirmed, `pending` is not; each is ""
+    if there is none."""
 
     address: str = ""
     pending: str = ""

@@ -167,7 +167,7 @@ class MailService:
         return account if row.address.lower() == address.lower() else None
 
     async def choose_digest(self, account_id: AccountId, digest: str) -> None:
-        """Set how often the account gets a digest: a value of DIGESTS. The next one comes after a whole period."""
+        """Set how often the account gets a digest: a value of DIGESTS. The next digest is sent after a whole period."""
         if digest in DIGEST_PERIODS_MS:  # send_due removes an entry whose choice was not stored
             await self.mails.digests.add(account_id, self.clock.now_ms() + DIGEST_PERIODS_MS[digest])
             await self.mails.change(account_id, digest=digest, language=get_language() or "")

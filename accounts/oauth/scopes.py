@@ -57,7 +57,7 @@ def includes_all(granted: tuple[str, ...], wanted: Iterable[str]) -> bool:
 
 
 def describe_scopes(scopes: Iterable[str]) -> list[tuple[str, str]]:
-    """Return (icon, sentence) for what the scopes permit. A part of another requested scope is left out."""
+    """Return (icon, sentence) for each permission of the scopes. A part of another requested scope is left out."""
     requested = tuple(scopes)
     texts = {
         "read": ("home", _("Read everything that you can read here: timelines, notifications, lists, bookmarks.")),

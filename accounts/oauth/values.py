@@ -46,7 +46,7 @@ class OAuthApp(msgspec.Struct, frozen=True, array_like=True):
 
 
 class AuthorizationRequest(msgspec.Struct, frozen=True, array_like=True):
-    """What an app asks of an account. `challenge` is "" without PKCE."""
+    """The request of an app for access to an account. `challenge` is "" without PKCE."""
 
     app_id: ClientId
     redirect_uri: str

@@ -36,7 +36,7 @@ TRUE_TEXTS = ("1", "true", "True")
 
 
 async def consent_page(request: SiteRequest) -> HttpResponse:
-    """Show what the app asks for. A visitor logs in first."""
+    """Show the permissions that the app requests. A visitor logs in first."""
     query = request.GET.dict()
     if query.get("force_login") in TRUE_TEXTS:
         return _redirect_to_login(request)

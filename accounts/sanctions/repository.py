@@ -32,7 +32,7 @@ class SanctionRepository:
         """The sanctions with an open appeal."""
 
     async def find_room(self, sanction: Sanction) -> tuple[int, list[SanctionId]] | None:
-        """Return how many sanctions remain beside a new one, and the ids of those that give way; None if it is stored.
+        """Return the number of sanctions beside a new one, and the ids to delete for it; None if it is stored already.
 
         Above the cap, the oldest notes give way, or else the oldest sanctions that have ended.
         Raises AlreadySuspended, SanctionsCapReached.

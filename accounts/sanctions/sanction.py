@@ -44,7 +44,7 @@ class SanctionedPost(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Appeal(msgspec.Struct, frozen=True, array_like=True):
-    """What the person answers to a sanction, once, and the decision of staff about it."""
+    """The only answer of the person to a sanction, and the decision of staff about it."""
 
     text: str
     at_ms: int

@@ -55,6 +55,6 @@ STARTING_TEXTS: Final[Mapping[SanctionKind, str | Promise]] = {
 
 
 def describe_kind(kind: SanctionKind, until_ms: int) -> str:
-    """Return what follows from a sanction. `until_ms` is the end of a silence."""
+    """Return the effect of a sanction as a sentence. `until_ms` is the end of a silence."""
     effect = str(EFFECTS[kind])
     return effect % {"time": f"{write_time(until_ms)} UTC"} if kind == "silence" else effect

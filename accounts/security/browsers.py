@@ -83,7 +83,7 @@ class BrowserRegistry:
     clock: TimeSource
 
     async def is_known(self, account_id: AccountId, browser: KnownBrowser | None) -> bool:
-        """Return whether the account was signed in with this browser, and nobody has forgotten it."""
+        """Return whether the account was signed in with this browser and did not remove it."""
         if browser is None or not browser.knows(account_id):
             return False
         key = keys.browsers(account_id)

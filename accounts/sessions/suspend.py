@@ -1,6 +1,6 @@
 """What a suspended person sees after the right password (and factor): the decisions, and an appeal, without a session.
 
-A signed token of short life stands for the log-in. A change of the password ends it.
+A signed token that expires soon replaces the log-in. A change of the password ends it.
 """
 
 from http import HTTPStatus

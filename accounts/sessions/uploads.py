@@ -14,7 +14,8 @@ from socialsite.web.websocket import find_scope_address, get_header, parse_socke
 
 
 async def find_uploader(scope: Scope) -> int | None:
-    """Return the id of the account, or None for a visitor, above the limit of the address, or if the store fails."""
+    """Return the id of the account. Return None for a visitor, above the limit of the address, or if the store
+    fails."""
     try:
         services = await loop_services.get()
         await services[ActionLimits].enforce(Caller(None, find_scope_address(scope)), "address")

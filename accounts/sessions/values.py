@@ -97,7 +97,7 @@ def hash_secret(secret: str) -> str:
 
 
 class TokenGrant(msgspec.Struct, frozen=True):
-    """What an access token permits, and the app that has it. It is a part of the stored session."""
+    """The scopes of an access token, and its app. It is a part of the stored session."""
 
     app_id: str
     app_name: str

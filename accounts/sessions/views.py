@@ -131,7 +131,7 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
 
 @sensitive_variables()
 async def check_sign_up(request: SiteRequest) -> HttpResponse:
-    """Return the faults of a handle and a password, which the page asks for while they are typed."""
+    """Return the faults of a handle and a password. The page requests them while they are typed."""
     await request.services[ActionLimits].enforce(request.caller, "complete")
     data, faults = get_form_data(request), dict[str, LazyText]()
     await request.services[JoiningService].check(data.get("invitation", ""), data.get("handle", ""))

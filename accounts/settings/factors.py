@@ -105,7 +105,7 @@ def _respond_with_codes(request: SiteRequest, codes: list[str]) -> HttpResponse:
 
 
 def build_setup_page(account: Account, secret: str, site_name: str) -> dict[str, object]:
-    """Return the context of the page: the secret in groups of four, and the QR code as the path of an SVG."""
+    """Return the context of the page: the secret in groups of four, and the QR code as an SVG path."""
     uri = pyotp.TOTP(secret).provisioning_uri(name=account.handle, issuer_name=site_name)
     rows = [bytes(row) for row in segno.make(uri, error="m", micro=False).matrix_iter(border=QR_BORDER)]
     dark = ((x, y) for y, row in enumerate(rows) for x, module in enumerate(row) if module)

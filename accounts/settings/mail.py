@@ -176,7 +176,7 @@ async def reset_page(request: SiteRequest) -> HttpResponse:
 @shows_errors(_refuse_reset, InvalidLink)
 @sensitive_variables()
 async def reset_password(request: SiteRequest) -> HttpResponse:
-    """Change the password and end all sessions. A second factor is still asked for at the log-in."""
+    """Change the password and end all sessions. The log-in still requires the second factor."""
     form = ResetPasswordForm(get_form_data(request))
     account = await request.services[MailService].find_reset_account(form.data.get("token", ""))
     try:

@@ -41,7 +41,7 @@ EVENT_LABELS: Mapping[str, str | Promise] = {
 
 
 async def read_sessions(request: SiteRequest) -> tuple[dict[str, object], dict[str, object]]:
-    """Return what templates/accounts/_sessions.html takes, and the JSON of sessions and apps."""
+    """Return the context of templates/accounts/_sessions.html, and the JSON of sessions and apps."""
     account_id, current = require_viewer_id(request), get_session(request).session_id
     sessions = await request.services[SessionService].list_sessions(account_id, current)
     tokens = await request.services[AccessTokenService].list_tokens(account_id)

@@ -89,14 +89,14 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
 
 
 def bind_profile_form(request: SiteRequest) -> SettingsForm:
-    """Return the form with what was sent, and the present values of absent fields."""
+    """Return the form with the sent values. A field that was not sent has its current value."""
     shown = _profile_initial(request)
     fields = {f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request)
     return SettingsForm(fields, account=require_account(request))
 
 
 async def preferences_page(request: SiteRequest) -> HttpResponse:
-    """Show what the viewer chose for reading and writing posts."""
+    """Show the choices of the viewer for reading and writing posts."""
     chosen = require_account(request).preferences
     return respond(
         request,

@@ -45,7 +45,7 @@ OPERATOR: Final = Actor(NO_ACCOUNT_ID, "manage.py")
 class AuditLogEntry(msgspec.Struct, frozen=True, rename={"actor_id": "by", "request_id": "request"}):
     """An action of staff. `action` is a key of ACTION_LABELS; `target` is `account:<id>` or `letter:<id>`.
 
-    `detail` says more about some actions, for example `sanction:<id>`.
+    `detail` names the object of some actions, for example `sanction:<id>`.
     """
 
     id: str

@@ -38,7 +38,7 @@ class AppealDecided(Conflict):
 
 
 class AppealOfOwnDecision(Forbidden):
-    """The staff member who acted does not decide the appeal, unless nobody else could."""
+    """The staff member who acted decides the appeal only if no other staff member can."""
 
     message = _("You made this decision. Another staff member decides the appeal.")
 

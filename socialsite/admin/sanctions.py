@@ -219,7 +219,7 @@ class SanctionService:
                 log.warning("sanction_not_complete", account=account_id, sanction=id, reason=error.code)
 
     async def _complete(self, account_id: AccountId, id: SanctionId) -> Sanction:
-        """Perform what is left of a sanction and its appeal, and return it. An undo meanwhile is performed, too."""
+        """Perform the pending steps of a sanction, its appeal and its undo, and return the sanction."""
         sanction = await self._sanctions.find(account_id, id)
         while not sanction.is_complete:
             sanction = await (self._perform_undo(sanction) if sanction.undo_ms else self._perform(sanction))
@@ -267,7 +267,7 @@ class SanctionService:
         )
 
     async def settle(self, account_id: AccountId, kind: SanctionKind, posts: Collection[SanctionedPost] = ()) -> None:
-        """Make the account as its sanctions in force of the kind say, also if they change at the same time."""
+        """Give the account the state of its sanctions in force of the kind. Concurrent changes are included."""
         settled = None
         while (in_force := await self._list_in_force(account_id, kind)) != settled:
             await self._set_effect(account_id, kind, posts, in_force)

@@ -23,7 +23,7 @@ EventKind = Literal["begin", "remind", "end"]
 
 
 class Finding(msgspec.Struct, frozen=True, array_like=True):
-    """What a check found: a number, and what is concerned, such as the addresses of servers."""
+    """The result of a check: a number, and the names of affected things, such as addresses of servers."""
 
     count: int = 1
     subject: str = ""
@@ -43,7 +43,7 @@ class Alert(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Event(NamedTuple):
-    """What staff is told about an alert. `at_ms` is the same if the check is repeated."""
+    """A message to staff about an alert. `at_ms` is the same if the check is repeated."""
 
     name: str
     kind: EventKind
@@ -65,11 +65,11 @@ class Board(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def active(self) -> dict[str, Alert]:
-        """The alerts that staff was told about, in the order of NAMES."""
+        """The alerts with a message to staff, in the order of NAMES."""
         return {name: self.alerts[name] for name in NAMES if name in self.alerts and self.alerts[name].told_ms}
 
     def advance(self, results: Mapping[str, Finding | None], now_ms: int) -> tuple["Board", list[Event]]:
-        """Return the next state, and what staff is told. A name without a result could not be checked, and stays."""
+        """Return the next state, and the messages to staff. A name without a result could not be checked, and stays."""
         alerts, events = dict(self.alerts), []
         past = [(name, end_ms) for name, end_ms in self.past if end_ms > now_ms - DAY_MS]
         for name, finding in results.items():

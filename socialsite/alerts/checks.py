@@ -48,7 +48,7 @@ class Check(NamedTuple):
 
 
 async def run_checks(check: Check) -> tuple[Results, dict[str, tuple[int, int]]]:
-    """Return the findings by name, None for what is in order, and the next `Board.replicas`."""
+    """Return the finding of each check by name, None without a fault, and the next `Board.replicas`."""
     services, until = check.services, asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
     ready, infos, others = await run_together(
         check_services(services, until),
@@ -199,7 +199,7 @@ def find_disks(services: Services, *, only_full: bool = False) -> list[tuple[str
 
 
 async def check_backup(check: Check) -> Finding | None:
-    """Compare the age of the last backup, or that of the first check if there was no backup, with the setting."""
+    """Compare the age of the last backup with the setting. Without a backup, use the age of the first check."""
     last_ms = await AlertRepository(check.services.store).last_backup_ms() or check.board.started_ms or check.now_ms
     hours = (check.now_ms - last_ms) // HOUR_MS
     return Finding(hours) if 0 < settings.ALERT_BACKUP_AGE_HOURS <= hours else None

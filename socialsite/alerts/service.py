@@ -111,7 +111,7 @@ class AlertService:
             await send_now(job)
 
     async def _push(self, account_id: AccountId, events: Sequence[Event], *, has_workers: bool) -> bool:
-        """Send a message to each browser of the account, but not to apps, which do not know this kind of message.
+        """Send a message to each browser of the account. Apps do not know this kind of message.
 
         Returns whether there is a browser.
         """

@@ -42,7 +42,7 @@ class ViewCounts:
 
 @dataclass(frozen=True, slots=True)
 class WeekOfActivity:
-    """What happened in seven days from `start_ms`. `active` is the number of accounts that sent a request."""
+    """The counts of seven days from `start_ms`. `active` is the number of accounts that sent a request."""
 
     start_ms: int
     posts: int

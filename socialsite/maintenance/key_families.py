@@ -112,7 +112,7 @@ class BackupPlace(NamedTuple):
 
 
 def find_backup_place(raw_key: bytes) -> BackupPlace | None:
-    """Return where a backup reads a key, or None if no backup contains the key, or if it is no key of the site.
+    """Return the pass of a backup that reads a key, or None if no backup contains the key.
 
     Keys that differ only in their numbers or digests have the same place, so it is looked up once for all of them.
     """

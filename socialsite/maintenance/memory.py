@@ -136,7 +136,7 @@ class MemoryMeter:
         return report
 
     async def sample(self, now_ms: int) -> tuple[MemoryReport, bool]:
-        """Return a report of `sample_size` random keys and True, or one of all keys and False if there are no more."""
+        """Return a report, and whether it is about `sample_size` random keys; a smaller store is reported whole."""
         nodes = [await read_node_memory(node) for node in self._store.nodes]
         total = sum(memory.keys for memory in nodes)
         if total <= self._sample_size:

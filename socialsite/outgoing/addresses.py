@@ -27,7 +27,7 @@ REFUSED_NETWORKS = tuple(
 
 
 def is_public(address: str) -> bool:
-    """Return whether the text is an address of the public internet, also if it is IPv4 written as IPv6."""
+    """Return whether the text is an address of the public internet. IPv4 addresses written as IPv6 count as IPv4."""
     try:
         parsed = ip_address(address)
     except ValueError:

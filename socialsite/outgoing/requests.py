@@ -39,7 +39,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 
 class OutgoingRefused(Exception):
-    """The guard refuses the request or the response. It would refuse a repetition, too."""
+    """The guard refuses the request or the response. A repetition would be refused again."""
 
 
 class CertificateRefused(Exception):
@@ -269,7 +269,7 @@ async def _read_body(stream: httpcore.Response, max_bytes: int, *, is_cut: bool)
 
 
 def _decompress(body: bytes, coding: str, max_bytes: int, *, is_cut: bool) -> bytes:
-    """Return the body of a server that compresses although nobody accepted it (RFC 9110, 12.5.3)."""
+    """Return the body of a server that compresses although the request did not accept it (RFC 9110, 12.5.3)."""
     if coding not in ("gzip", "x-gzip", "deflate"):
         raise OutgoingRefused("a compressed body")
     reader = zlib.decompressobj(zlib.MAX_WBITS | 32)

@@ -198,7 +198,7 @@ class JobQueue:
         return str(added.decode())
 
     async def add_when_full(self, payload: bytes) -> str:
-        """Add a job that frees memory. A full server accepts it, too."""
+        """Add a job that frees memory. A full server accepts it."""
         command = ADD_WHEN_FULL.command([self.stream_key], [payload])
         (added,) = await self._store.write(self.stream_key, command)
         return str(added.decode())

@@ -95,11 +95,11 @@ class Lock:
                 await lease.release()
 
     async def renew(self, token: str) -> bool:
-        """Extend the TTL. Return False if the token no longer holds the lock."""
+        """Extend the TTL. Return False if the lock has another token now."""
         return bool(await self._node.run(RENEW, [lock_key(self.name)], [token, self.ttl_ms]))
 
     async def release(self, token: str) -> bool:
-        """Release the lock. Return False if the token no longer holds it."""
+        """Release the lock. Return False if the lock has another token now."""
         return bool(await self._node.run(RELEASE, [lock_key(self.name)], [token]))
 
 

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 class PubSubListener:
     """This process's subscriptions and its presence set.
 
-    Call `add_member` before reading what the member sees. A publisher writes first and reads the presence set
+    Call `add_member` before reading the member's timeline. A publisher writes first and reads the presence set
     afterwards, so either the reader sees the write or the publisher sees the member.
     """
 

@@ -1,4 +1,4 @@
-"""Members in the order of a time (Unix ms): when a worker deals with them, or since when they wait for staff."""
+"""Members in the order of a time (Unix ms), such as the time at which a worker has to process them."""
 
 import math
 from collections.abc import Callable

@@ -103,7 +103,8 @@ class SiteService:
         )
 
     async def _replace(self, key: Key, change: Callable[[bytes], object]) -> None:
-        """Store what `change` makes of the stored value, again if another process changed it meanwhile."""
+        """Replace the stored value by the result of `change`. Repeat it if another process changed the value
+        meanwhile."""
         for _attempt in range(CHANGE_ATTEMPTS):
             settings, announcements = await self.site_repository.load()
             stored = settings if key == settings_key() else announcements

@@ -24,7 +24,7 @@ async def get_or_compute(key: str, value_type: type[T], ttl_s: float, compute: C
 
     The value is stored as JSON; `value_type` is any type that msgspec can decode. Concurrent calls in one
     process compute a value only once. A stored value of another type counts as absent. An empty list is not stored,
-    so that a new site shows its first entries at once.
+    so that a new site shows its first entries immediately.
     """
     lock = _locks.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
     async with lock:

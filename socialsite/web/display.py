@@ -39,7 +39,7 @@ async def choose(request: SiteRequest) -> HttpResponse:
 
 
 def find_language(tag: str) -> str:
-    """Return the code of the language of a tag such as "de" or "de-AT", or "" if the site does not have it."""
+    """Return the language code of a tag such as "de-AT", or "" if the site does not have the language."""
     code = tag.lower().partition("-")[0]
     return code if code in dict(settings.LANGUAGES) else ""
 

@@ -40,7 +40,7 @@ class EventStreamWriter:
         self._changed.set()
 
     async def wait_until_drained(self) -> None:
-        """Return at once: the handler drops a client that does not read."""
+        """Return immediately: the handler drops a client that does not read."""
 
     def detach(self) -> None:
         self.close(CLOSE_CODE_TOO_SLOW)

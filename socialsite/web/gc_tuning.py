@@ -31,7 +31,7 @@ def freeze_startup_objects() -> None:
 
 
 def return_large_blocks() -> None:
-    """Let glibc return freed blocks of at least 1 MB to the kernel at once.
+    """Let glibc return freed blocks of at least 1 MB to the kernel immediately.
 
     Otherwise it raises this limit to the largest freed block: after an Argon2 hash (19 MB) a process keeps about 20 MB.
     Smaller blocks stay, so a page costs no further system calls.

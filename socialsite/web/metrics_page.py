@@ -130,7 +130,7 @@ def _build_outbox_gauges(ready: Readiness) -> list[Metric]:
 
 
 def _build_queue_gauges(ready: Readiness) -> list[Metric]:
-    """Build gauges of all queues. The gauges of the outbox have names of their own, too."""
+    """Build gauges of all queues. The gauges of the outbox also have their own names."""
     jobs = GaugeMetricFamily("socialsite_queue_jobs", "Unfinished jobs, by queue and state", labels=["queue", "state"])
     age = GaugeMetricFamily("socialsite_queue_oldest_seconds", "Age of the oldest job, by queue", labels=["queue"])
     for name, depth in ready.queues.items():

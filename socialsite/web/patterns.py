@@ -15,7 +15,7 @@ _MARKED_NAME = re.compile(f"{MARK}(.*?){MARK}")
 
 
 def mark(name: str) -> SafeString:
-    """Return what stands for a value in the context of `render_pattern`."""
+    """Return the placeholder of a value in the context of `render_pattern`."""
     return SafeString(f"{MARK}{name}{MARK}")
 
 

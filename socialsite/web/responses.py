@@ -151,7 +151,8 @@ def redirect_to_next(request: SiteRequest, default: str) -> SeeOther:
 
 
 def redirect_with_next(request: SiteRequest, url: str) -> SeeOther:
-    """Redirect to a page that then redirects to this page, or after a POST to `next`, the page of the form, or "/"."""
+    """Redirect to a page that later redirects back to this page. After a POST it redirects to `next`, the page of the
+    form, or "/"."""
     back = request.get_full_path()
     if request.method not in SAFE_METHODS:
         back = request.headers.get("Referer", "")

@@ -79,7 +79,7 @@ async def favicon(request: SiteRequest) -> HttpResponse:
 
 
 async def manifest(request: SiteRequest) -> HttpResponse:
-    """Serve the file that a browser reads when the site is put on a home screen, with the name of the site."""
+    """Serve the web app manifest, with which a browser puts the site on a home screen."""
     site = get_site(request)
     icons = [
         {"src": static(f"icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png", "purpose": purpose}

@@ -73,7 +73,7 @@ def get_header(scope: Scope, name: bytes) -> str:
 
 
 async def reject_handshake(scope: Scope, receive: Receive, send: Send) -> None:
-    """Count the handshake for its address, and end it with 403, or with 429 and no log entry above the limit."""
+    """Count the handshake for its address and end it with 403. Above the limit, end it with 429 and no log entry."""
     await receive()  # websocket.connect
     origin, host = (get_header(scope, name)[:HEADER_LOG_MAX_LENGTH] for name in (b"origin", b"host"))
     address = find_scope_address(scope)

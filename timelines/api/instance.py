@@ -100,7 +100,7 @@ async def activity(request: SiteRequest) -> list[Json]:
 
 @endpoint("read:accounts", needs_account=True)
 async def preferences(request: SiteRequest) -> Json:
-    """Return what the account chose for reading and writing posts."""
+    """Return the choices of the account for reading and writing posts."""
     account = require_account(request)
     chosen = account.preferences
     return {
@@ -122,7 +122,7 @@ async def nodeinfo_links(request: SiteRequest) -> Json:
 
 @endpoint(None)
 async def nodeinfo(request: SiteRequest) -> Json:
-    """Return the node information. Clients that do not know this software read `upstream`."""
+    """Return the node information. `upstream` names Mastodon for clients that do not know this software."""
     figures, site = await _read_figures(request), get_site(request)
     usage = {"users": {"total": figures.accounts, "activeMonth": figures.active_month}, "localPosts": figures.posts}
     if site.members_only and request.account is None:

@@ -141,7 +141,7 @@ def local_handle(request: SiteRequest, acct: str) -> str | None:
 
 
 async def own_account_json(request: SiteRequest, account: Account) -> Json:
-    """Return the account with what only its owner sees."""
+    """Return the account with the fields that only its owner sees."""
     services, account_id = request.services, AccountId(account.id)
     summaries = await services[AccountSummaryService].find_fresh([account_id])
     requests = await services[FollowRequestService].count(account_id)

@@ -73,7 +73,7 @@ async def create(request: SiteRequest) -> HttpResponse:
 
 
 async def _check(request: SiteRequest, form: SignUpForm) -> None:
-    """Raise FieldErrors with all faults of the fields at once."""
+    """Raise FieldErrors with the faults of all fields."""
     faults: Faults = {}
     with suppress(FieldErrors):
         await validate_password_form(form, is_known=False)

@@ -171,7 +171,7 @@ async def source(request: SiteRequest, post_id: PostId) -> Json:
 
 @endpoint("read:statuses")
 async def history(request: SiteRequest, post_id: PostId) -> list[Json]:
-    """Return all versions of a post, oldest first. Whoever may see the post may see its versions."""
+    """Return all versions of a post, oldest first. Every viewer of the post may see its versions."""
     services, site, keys = request.services, request.site_url, requires_keys(request)
     entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
     status = msgspec.json.decode(await status_json(request, entry))

@@ -23,7 +23,7 @@ TO_MARKER = load_script("archive_post.lua", __package__)
 
 @dataclass(slots=True)
 class ArchiveResult:
-    """The result of a run: the number of moved posts, and the bytes of their keys in Redis before and after.
+    """The result of a run: the number of moved posts, and the bytes of their keys before and after.
 
     It also has the number of bodies that were removed from the archive because their posts are deleted.
     """

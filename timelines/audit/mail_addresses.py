@@ -39,7 +39,8 @@ class MailAddressChecks:
                 yield Discrepancy("address_unindexed", key, repair=claim if claimant == account_id else None)
 
     async def owners(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Check that each entry leads to the account with this address. Otherwise nobody else can have the address."""
+        """Check that each entry leads to the account with this address. Otherwise no other account can have the
+        address."""
         rows = await reader.read_each(checked, ("GET",))
         owners = {key: AccountId(int(owner)) for key, (owner,) in rows if owner is not None}
         addresses = await reader.gather(("HGET", account_keys.mail_account(id), "address") for id in owners.values())

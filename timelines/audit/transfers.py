@@ -1,4 +1,4 @@
-"""Checks the files of exports and imports: each belongs to a transfer, and a transfer that is ready has its file."""
+"""Checks that each file of an export or import belongs to a transfer, and that each ready transfer has its file."""
 
 from collections.abc import AsyncIterator, Sequence
 from functools import partial

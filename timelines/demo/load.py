@@ -1,4 +1,4 @@
-"""Loads the demo: a few hundred real posts in each language, a follow graph, and twelve people with faces and pictures.
+"""Loads the demo: some hundred real posts in each language, a follow graph, and twelve people with pictures.
 
 NOTICE lists the sources and licences. A repeated load completes an interrupted load and duplicates nothing.
 Times are shifted so that the newest post is three minutes old at the first load.

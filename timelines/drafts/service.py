@@ -80,7 +80,7 @@ class DraftService:
     async def save(self, account_id: AccountId, draft: Draft, *, idempotency_key: str | None = None) -> Draft:
         """Store a draft or scheduled post, and return it with its id. A draft without id (0) is new.
 
-        Repeated calls with the same idempotency key store one scheduled post, also after it was published. Raises
+        Repeated calls with the same idempotency key store one scheduled post, even after it was published. Raises
         PostInvalid (also if a scheduled post could not be published), DraftNotFound, DraftsCapReached,
         IdempotencyConflict.
         """
@@ -142,7 +142,7 @@ class DraftService:
         return existed
 
     async def _sync_due(self, due: DuePost) -> None:
-        """Update the due entry to the time of the draft, also after concurrent changes of two devices."""
+        """Update the due entry to the time of the draft. It is right after concurrent changes of two devices."""
         for _attempt in range(MAX_COMPARISONS):
             at_ms = await self._find_time(due)
             if at_ms is None:

@@ -201,9 +201,9 @@ class ArchiveWriter:
         return ActivityBuilder(self.transfer.base_url, self.account.author, authors)
 
     async def _write_pages(self) -> AsyncIterator[Json]:
-        """Write pages with the posts of a month each, or of a part of a month, and the pictures of these posts.
+        """Write one page for the posts of each month, or of a part of it, and their pictures.
 
-        Yield what index.html says of the pages.
+        Yield the parts of index.html about the pages.
         """
         number = 0
         async for batch in self._post_batches():

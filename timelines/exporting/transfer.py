@@ -82,7 +82,7 @@ decode_transfer = msgspec.msgpack.Decoder(Transfer).decode
 
 
 class TransferJob(msgspec.Struct, frozen=True, tag="transfer"):
-    """Continue a transfer, whose state says what is to be done."""
+    """Continue a transfer. Its state names the next step."""
 
     account_id: AccountId
     transfer_id: int

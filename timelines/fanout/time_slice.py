@@ -1,4 +1,4 @@
-"""A time slice of a fan-out job: it delivers passes one after another, and reads the next pass at the same time.
+"""A time slice of a fan-out job. It delivers passes one after another, and reads the next pass meanwhile.
 
 Without this overlap, worker and server would wait for each other. A slice ends after a fixed time. The rest of the job
 is then stored as a new job, so that other jobs run in between.

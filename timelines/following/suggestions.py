@@ -60,7 +60,7 @@ class FollowSuggestionService:
     """Finds suggestions for a viewer.
 
     It leaves out accounts that the viewer follows, has requested to follow, blocks or mutes, or that block the viewer.
-    It also leaves out accounts that staff limits or holds back, and accounts that chose not to be suggested.
+    It leaves out accounts that staff limits or hides in suggestions, and accounts that chose not to be suggested.
     """
 
     store: Store
@@ -124,7 +124,7 @@ class FollowSuggestionService:
 
         With a limit, return those of the first `limit` authors; authors with a picture and a bio come first.
 
-        Private and limited accounts are hidden, accounts that chose it, and accounts that a block hides.
+        It hides private, limited and blocked accounts, and accounts that chose to be hidden.
         """
         active = await self._read_active() if limit is None else await self._read_described(limit)
         ids = [AccountId(each.id) for each in active]
@@ -139,7 +139,7 @@ class FollowSuggestionService:
         return [id for id in visible_ids if authors[id].is_visible and not authors[id].followers_only]
 
     def _held_ids(self) -> set[AccountId]:
-        """Return the accounts that staff holds back."""
+        """Return the accounts that staff hides in suggestions."""
         return {AccountId(int(id)) for id in self.site.settings.held_accounts}
 
     async def _read_active(self) -> list[ActiveAuthor]:

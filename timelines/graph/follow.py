@@ -80,7 +80,7 @@ class ViewerGraph:
 
 @dataclass(frozen=True, slots=True)
 class KnownFollowers:
-    """The newest followers of an account that the viewer follows, too, and how many accounts both follow."""
+    """The newest followers of an account whom the viewer follows, and the number of accounts that both follow."""
 
     followed_by_both: int
     account_ids: tuple[AccountId, ...]

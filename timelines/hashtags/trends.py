@@ -87,7 +87,7 @@ class TrendService:
         return self._without_held(self._newest_tags)[:MAX_NEWEST]
 
     def _without_held(self, trends: Sequence[T]) -> tuple[T, ...]:
-        """Leave out the hashtags that staff holds back, and with `reviews_trends` those that staff did not allow."""
+        """Leave out the hashtags that staff hides, and with `reviews_trends` the hashtags that staff did not allow."""
         site = self.site.settings
         if not site.held_hashtags and not site.reviews_trends:
             return tuple(trends)
@@ -110,7 +110,7 @@ class TrendService:
         return tags[:limit]
 
     async def candidates(self) -> tuple[Trend, ...]:
-        """Return the most used hashtags of posts that everybody sees, at most CACHE_MS old, also those held back.
+        """Return the most used hashtags of posts that everybody sees, at most CACHE_MS old, with the hidden hashtags.
 
         If the store of the trends is unavailable, returns the cached hashtags or none.
         """

@@ -1,4 +1,4 @@
-"""Imports Mastodon's CSV files: followed, muted and blocked accounts, and lists. Nobody is notified.
+"""Imports Mastodon's CSV files: followed, muted and blocked accounts, and lists. No account is notified.
 
 Spreadsheets write such files with semicolons or tabs, in UTF-16 or windows-1252, and FALSE in their own language.
 """
@@ -50,7 +50,8 @@ class AddressRow:
 
 
 def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
-    """Yield the rows of a file with or without a header. Raises ArchiveUnreadable, also if it is of another kind."""
+    """Yield the rows of a file with or without a header. Raises ArchiveUnreadable if the list is unreadable or of
+    another kind."""
     if is_packed(file):
         raise ArchiveUnreadable("unknown_format")
     text = TextIOWrapper(file, _find_encoding(file), newline="")
@@ -176,7 +177,7 @@ class AccountListsImport:
         await apply(account_id=account_id, other_id=other_id, now_ms=now_ms)
 
     async def remove(self, account_id: AccountId, content: ImportContent, list_id: ListId, other_id: AccountId) -> None:
-        """Undo a row, or with the id 0 the creation of a list, unless it has members that the import did not add.
+        """Undo a row. With the id 0, delete a list that the import created, if it is empty.
 
         Follows that a block removed do not come back.
         """

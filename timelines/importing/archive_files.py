@@ -177,7 +177,7 @@ def _unpack(file: IO[bytes]) -> IO[bytes]:
 
 
 class _BoundedTar:
-    """A tar whose headers cannot make `tarfile` read gigabytes at once."""
+    """A tar whose headers cannot make `tarfile` read gigabytes into memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

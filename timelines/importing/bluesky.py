@@ -76,7 +76,7 @@ class BlueskyArchive:
         return libipld.decode_dag_cbor(self._content[start:end])
 
     def _records(self) -> Iterator[tuple[str, Json]]:
-        """Yield the paths and the records of posts and boosts, in the order of the tree, which is that of time."""
+        """Yield the paths and records of posts and boosts in the order of the tree, oldest first."""
         try:
             for path, record in self._walk():
                 if path.startswith((POSTS, BOOSTS)) and record in self._places:

@@ -65,7 +65,7 @@ def _line_ends(gap: re.Match[str]) -> str:
 
 
 def _link(node: LexborNode, name_mention: Callable[[str, str], str]) -> str:
-    """Return the text of a link, with its URL if the text is neither a part of it, a hashtag nor a mention."""
+    """Return the text of a link. Its URL follows, unless the text is a part of it, a hashtag or a mention."""
     text, url = node.text(), node.attributes.get("href") or ""
     name = LINE_END.sub(" ", text).strip()
     if name.startswith("@"):

@@ -47,7 +47,7 @@ def parse_activity(base_url: str, item: Json) -> Json:
 
 
 def _parse_content(note: Json, host: str) -> Json:
-    """Return what an edit may change. The text of this site's own archive is used as it is."""
+    """Return the fields that an edit may change. The text of this site's own archive is used as it is."""
     source = object_of(note, "source")
     if source.get("mediaType") == "text/plain" and isinstance(source.get("content"), str):
         text = check_length(source["content"])
@@ -83,7 +83,7 @@ def _parse_content(note: Json, host: str) -> Json:
 
 
 def _name_mention(mentions: list[Json], name: str, url: str) -> str:
-    """Return the whole name of a mentioned account: that of its tag, else its name at the host of the link."""
+    """Return the full name of a mentioned account, from its tag, or else from the host of the link."""
     handle, host = name.removeprefix("@").partition("@")[0], host_of(url)
     names = {text_of(tag, "name"): link_of(tag, "href") for tag in mentions}
     same = {each: href for each, href in names.items() if each.removeprefix("@").partition("@")[0] == handle}

@@ -72,7 +72,7 @@ def compute_shift(file: PostSource, now_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PostsOptions:
-    """`owner_id` gets all posts, also if the file names another author. Then they do not enter the public timeline.
+    """`owner_id` gets all posts, even if the file names another author. Then they do not enter the public timeline.
 
     New hashtags count for the limits of the `caller`, if there is one.
     With the `base_url` of this site, posts of this site that the owner has are not imported again.

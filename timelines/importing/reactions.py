@@ -1,6 +1,6 @@
-"""Imports the likes, bookmarks and boosts of an archive of this site: of posts that exist and that the person sees.
+"""Imports the likes, bookmarks and boosts of an archive of this site, if the person sees the post.
 
-A boost becomes a bookmark, because a boost is delivered to followers. Nobody is notified.
+A boost becomes a bookmark, because a boost is delivered to followers. No account is notified.
 """
 
 import asyncio

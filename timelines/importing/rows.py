@@ -48,7 +48,7 @@ class _PollRow(msgspec.Struct, frozen=True):
 
 
 class _Content(msgspec.Struct, kw_only=True):
-    """What an edit may change."""
+    """The fields that an edit may change."""
 
     text: str
     spoiler_text: str = ""
@@ -127,8 +127,8 @@ class PostRow:
 class RowRules:
     """The rules by which rows are parsed.
 
-    `shift_ms` is added to every time. Rows after `latest_ms` (now) are refused. `scope` is put before all source ids,
-    so that the rows of one person are not those of another. `refuses` returns whether the site refuses a text.
+    `shift_ms` is added to every time. Rows after `latest_ms` (now) are refused. `scope` is a prefix of all source ids,
+    so that the ids of two persons differ. `refuses` returns whether the site refuses a text.
     """
 
     max_graphemes: int

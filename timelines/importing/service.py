@@ -119,9 +119,9 @@ class ImportService:
     async def _change(
         self, account_id: AccountId, transfer_id: int, former: TransferState, state: TransferState
     ) -> Transfer:
-        """Change the state and add the job, also if the job was lost. A repetition, or a stale page, changes nothing.
+        """Change the state and add the job. A repetition adds a lost job; a stale page changes nothing.
 
-        Return the transfer as it is then.
+        Return the transfer after the change.
         """
         transfer, now_ms = await self.exports.find(account_id, transfer_id, "import"), self.clock.now_ms()
         expires_ms = now_ms + self.archive_keep_ms
@@ -160,7 +160,7 @@ class ImportService:
         return ()
 
     async def abandon(self, payload: bytes) -> None:
-        """End the transfer of a job that failed for good. What an import has recorded can be undone."""
+        """End the transfer of a job that failed for good. The recorded part of an import can be undone."""
         try:
             job = decode_job(payload)
         except PermanentFailure:
@@ -179,7 +179,7 @@ class ImportService:
         await self._notify(job.account_id, await self.transfers.find(job.account_id, job.transfer_id) or transfer)
 
     async def _notify(self, account_id: AccountId, transfer: Transfer) -> None:
-        """Tell the account that its archive is ready or its import finished: once, also if the job is repeated."""
+        """Tell the account that its archive is ready or its import finished: once, even if the job is repeated."""
         is_export = transfer.kind == "export"
         if transfer.state == ("ready" if is_export else "done"):
             await self.notifications.transfer_finished(account_id, "archive" if is_export else "import", transfer.id)
@@ -265,7 +265,7 @@ class ImportService:
             )  # fmt: skip
 
     async def _rules(self, account_id: AccountId, now_ms: int) -> RowRules:
-        """Return the rules for the posts of an account: the rules of the site for new posts, also for old ones."""
+        """Return the rules for imported posts of an account: the rules of the site for new posts."""
         find_reason = self.publishing.blocked.find_reason
         holds_links = await self.publishing.first_links.holds_links_of(account_id)
         return RowRules(
@@ -294,7 +294,7 @@ class ImportService:
         log.info("import_read", account=account_id, state=state, error=error, **counts)
 
     async def _undo(self, account_id: AccountId, transfer: Transfer) -> bool:
-        """Undo what an import wrote, the last first, for the time of a slice. Return True if it is finished."""
+        """Undo the writes of an import, the last first, for the time of a slice. Return True if it is finished."""
         until = time.monotonic() + self.slice_s
         while posts := await self.transfers.last_imported(account_id, transfer.id):
             for start in range(0, len(posts), POSTS_AT_ONCE):

@@ -49,7 +49,7 @@ def try_archive(file: IO[bytes], base_url: str, rules: RowRules, tally: Tally) -
 
 
 def try_list(file: IO[bytes], content: ImportContent, tally: Tally) -> str:
-    """Count the rows of a list, and return its kind. Raises ArchiveUnreadable, also above the size of an upload."""
+    """Count the rows of a list, and return its kind. Raises ArchiveUnreadable, also if it is larger than an upload."""
     if file.seek(0, SEEK_END) > CSV_MAX_BYTES:
         raise ArchiveUnreadable("too_large")
     file.seek(0)

@@ -41,7 +41,7 @@ def id_of(tweet: Json) -> str:
 
 
 class Notes:
-    """The whole texts of long tweets. No id connects them: their time and their beginning do."""
+    """The whole texts of long tweets. A text belongs to the tweet with the same time and beginning."""
 
     def __init__(self, items: Iterable[object]) -> None:
         self._notes: dict[str, list[tuple[datetime | None, str, Json]]] = {}
@@ -95,7 +95,7 @@ def parse_tweet(tweet: Json, notes: Notes) -> Json:
 
 
 def _exact_date(id: int, at: datetime) -> datetime:
-    """Return the date with the milliseconds of the id, which keep the order of a thread whose tweets have one date."""
+    """Return the date with the milliseconds of the id, so that a thread with one date keeps its order."""
     exact = EPOCH_OF_IDS + timedelta(milliseconds=id >> 22)
     return exact if timedelta() <= exact - at < timedelta(seconds=1) else at
 

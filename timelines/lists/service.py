@@ -176,7 +176,7 @@ class ListService:
     ) -> None:
         """Add members that the owner follows or has requested to follow; apps of Mastodon rely on this.
 
-        The owner itself may be a member, too. Raises AccountNotFound before any member is added.
+        The owner may be a member. Raises AccountNotFound before any member is added.
         """
         await self.get(owner_id=owner_id, list_id=list_id)
         known = {owner_id, *await self.follows.followed_among(owner_id, account_ids)}

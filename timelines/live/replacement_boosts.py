@@ -5,8 +5,8 @@ A reader who follows several boosters of a post sees only the first boost; it hi
 like any new entry. The deletion of a boost costs one read in each process with open homes or lists, and one more for
 every 500 readers until each reader has its entry.
 
-If the booster's account is deleted, its follows and list memberships may be deleted already, so that nobody knows who
-saw its boosts. Then every open home and list may get the entry. Clients ignore an entry that they show already.
+If the booster's account is deleted, its follows and list memberships may be deleted already, so the viewers of its
+boosts are unknown. Then every open home and list may get the entry. Clients ignore an entry that they show already.
 """
 
 from collections.abc import Iterable

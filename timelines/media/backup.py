@@ -17,7 +17,7 @@ ROW_KEY = re.compile(r"posts:\{m\d+\}:media")
 
 @dataclass(slots=True)
 class NeededFiles:
-    """The number and the bytes of the files that are there, and the names of those that are missing or incomplete."""
+    """The number and bytes of complete files, and the names of missing or incomplete files."""
 
     files: int = 0
     size_bytes: int = 0

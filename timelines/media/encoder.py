@@ -1,8 +1,8 @@
 """The child process that decodes and encodes one picture: `python -m timelines.media.encoder KIND FULL SMALL CROP`.
 
-The picture comes from standard input. FULL and SMALL are the numbers of two open files, to which the full and the small
-size are written. CROP is the part of an avatar or header to show: left, top, width and height as fractions, or "". The
-result is written to standard output as a JSON object, also if the picture is refused.
+The picture is read from standard input. FULL and SMALL are the numbers of two open files, to which the full and the
+small size are written. CROP is the part of an avatar or header to show: left, top, width and height as fractions, or
+"". The result, or the refusal, is written to standard output as a JSON object.
 
 A picture is hostile input. So this module is the only one that imports Pillow, and it limits the memory, the processor
 time and the open files of its process before it reads a byte. It passes four formats to Pillow, checks the size in the

@@ -21,7 +21,8 @@ def parse_focus(fields: Mapping[str, str]) -> tuple[float, float] | None:
 
 
 def parse_media_changes(fields: FormFields) -> dict[int, MediaChange]:
-    """Return what `media_attributes[][...]` says of each picture: `id`, `description` and `focus`. Raises MediaInvalid.
+    """Return the change of each picture in `media_attributes[][...]`: `id`, `description` and `focus`. Raises
+    MediaInvalid.
 
     Each picture has the same fields, in the same order. The form of a page has `focus_x` and `focus_y` for `focus`.
     """

@@ -1,4 +1,4 @@
-"""The row of a picture, the names of its files, the rules of its texts, and the reasons for which it is refused."""
+"""The row of a picture, the names of its files, the rules of its texts, and the reasons of a refusal."""
 
 import re
 from collections.abc import Mapping
@@ -96,7 +96,7 @@ class Media(msgspec.Struct, frozen=True):
 
 
 class MediaChange(msgspec.Struct, frozen=True):
-    """What a client changes of a picture. None keeps the value."""
+    """The change of a picture by a client. None keeps the value."""
 
     alt: str | None = None
     focus: tuple[float, float] | None = None

@@ -190,7 +190,7 @@ class MediaService:
         return row
 
     async def find_all_own(self, owner_id: AccountId, media_ids: Sequence[int]) -> list[Media]:
-        """Return those of the rows that the account has, also if they are not ready."""
+        """Return the rows that belong to the account, including pictures that are not ready."""
         rows = await self.rows.find_many(media_ids[:MEDIA_PER_POST]) if media_ids else []
         return [row for row in rows if row is not None and row.owner == owner_id and row.state != "deleting"]
 
@@ -321,7 +321,8 @@ class MediaService:
     ) -> ServedFile:
         """Return the file at a URL. Raises MediaNotFound if the viewer may not see it.
 
-        A picture of a post is visible to viewers of the post, an unattached picture to its owner, both also by a key.
+        A picture is visible to viewers of its post, or to its owner before a post contains it. The key of its URL
+        permits it to all.
         """
         parsed = parse_name(name)
         row = None if parsed is None else await self.rows.find(parsed[0])

@@ -15,7 +15,7 @@ _MARKS = {name: mark(name) for name in VALUE_NAMES}
 
 
 class EntryShape(NamedTuple):
-    """What decides which parts an entry has. Its values are in the pattern by name."""
+    """The values that decide which parts an entry has. The pattern reads them by name."""
 
     is_boost: bool = False
     audience: str = "public"

@@ -19,7 +19,7 @@ MIN_FETCH, MAX_FETCH = 10, 200
 
 
 class PostSelection(msgspec.Struct, frozen=True, gc=False):
-    """What a client wants to see of a timeline. The defaults select every post."""
+    """The posts of a timeline that a client selects. The defaults select every post."""
 
     only_media: bool = False
     exclude_replies: bool = False

@@ -117,7 +117,7 @@ class PopularPostsService:
         return shown, offset + limit if len(ids) > limit else None
 
     def _held_accounts(self) -> set[AccountId]:
-        """Return the accounts that staff holds back from recommendations."""
+        """Return the accounts that staff hides in recommendations."""
         return {AccountId(int(id)) for id in self.site.settings.held_accounts}
 
 

@@ -50,7 +50,7 @@ def read_elements(text: str) -> tuple[str, list[dict[str, str]]]:
 
 
 def decode_page(body: bytes, content_type: str) -> str:
-    """Return the text in the encoding of its byte order mark, of the header, of the page, or in the one that fits."""
+    """Return the decoded text. The encoding is named by its byte order mark, the header or the page, or is guessed."""
     of_header = _CHARSET.search(content_type)
     labels = chain([of_header[1]] if of_header else [], _labels_of_page(body))
     encoding = next(filter(None, map(_find_encoding, labels)), None)

@@ -1,4 +1,4 @@
-"""The preview of a link: which link of a post has one, and what is read from the page of the link."""
+"""The preview of a link: the choice of the link in a post, and the parser of the linked page."""
 
 import hashlib
 from functools import lru_cache
@@ -25,7 +25,8 @@ NAMES: Final = {
 
 
 class LinkPreview(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What pages show of a link. A preview without a title is a failure. New fields are added at the end."""
+    """The title, text and picture of a link, as pages show them. A preview without a title is a failure. New fields are
+    added at the end."""
 
     url: str
     title: str = ""
@@ -79,7 +80,7 @@ def parse_page(url: str, body: bytes, content_type: str, now_ms: int) -> tuple[L
 
 
 def _clean(text: str, max_length: int) -> str:
-    """Return a text of a page in one line, cleaned as the text of a post, or "" if that refuses it."""
+    """Return a text of a page in one line, cleaned as the text of a post, or "" if it is invalid."""
     try:
         line = normalize_text(" ".join(text[: 10 * max_length].translate(_ISOLATES).split()))
     except TextRefused:

@@ -23,7 +23,7 @@ COUNTED_POSTS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class HashtagUse:
-    """The number of posts of an account with a hashtag among the newest, and the time of the last (Unix ms)."""
+    """A hashtag in the newest posts of an account: the number of posts, and the time of the last (Unix ms)."""
 
     tag: str
     posts: int = 0

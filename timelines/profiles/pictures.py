@@ -24,7 +24,7 @@ PROFILE_PICTURES: tuple[PictureKind, ...] = ("avatar", "header")
 
 
 class FormPicture(NamedTuple):
-    """The picture of a form that has other fields, too. `content` is None if the picture is to be removed."""
+    """The picture in a form that also has other fields. `content` is None if the picture is to be removed."""
 
     content: "File[bytes] | None"
     crop: Crop | None

@@ -148,7 +148,7 @@ class ProfileService:
         return await self._load_known_followers(viewer_id, known_followers.account_ids)
 
     async def _load_by_handle(self, handle: str, request: ProfileRequest) -> tuple[Account, ProfileFacts]:
-        """Read by the cached id of the handle. If another account has the handle now, find its id and read again."""
+        """Read the account of the cached id. If another account has the handle now, read that account."""
         cached_id = self.accounts.cached_id(handle)
         if cached_id is not None:
             facts = await self._load_facts(cached_id, request)

@@ -33,7 +33,7 @@ def composer_context(
     audience: int = PUBLIC,
     fields: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return a form with the details in `fields`. If it is sent twice, its key prevents a second post.
+    """Return a form with the details in `fields`. Its idempotency key prevents a second post if it is sent twice.
 
     Without a language in `fields` and in the preferences, the form has the language of the page.
     """

@@ -68,8 +68,8 @@ class EditService:
         """Replace the text and the details of a post of the account, and return the newest version.
 
         The service sets `version` and `edited_ms` of the details. A repeated call changes nothing. If `version` is
-        given, it is the version that the author has read. `poll` adds a poll, or changes that of the details, which
-        then starts anew unless its options are the same. `media_ids` are the pictures in their new order; by default
+        given, it is the version that the author has read. `poll` adds a poll, or changes the poll of the details. A
+        poll with other options starts again without votes. `media_ids` are the pictures in their new order; by default
         the pictures of the details stay. `media_changes` changes their texts and focal points, as Mastodon's
         `media_attributes`.
 
@@ -98,7 +98,7 @@ class EditService:
     async def edit_form(
         self, form: EditForm, *, account_id: AccountId, post_id: PostId, now_ms: int, caller: Caller | None = None
     ) -> Post:
-        """Edit a post as its form says. Returns and raises as `edit`."""
+        """Edit a post by its form. Returns and raises as `edit`."""
         return await self.edit(
             account_id=account_id,
             post_id=post_id,
@@ -113,7 +113,8 @@ class EditService:
         )
 
     async def set_fold(self, post_id: PostId, *, is_folded: bool, warning: str, now_ms: int) -> Post:
-        """Put a content warning of staff on a post, or take it off; then `warning` is that of the author or "".
+        """Put a content warning of staff on a post, or remove it. To remove it, `warning` is the author's own warning
+        or "".
 
         A repeated call changes nothing. Raises PostNotFound, EditConflict, PostUnconfirmed.
         """
@@ -213,7 +214,7 @@ def keep_fold(old: PostDetails, new: PostDetails | None) -> PostDetails | None:
 
 
 def next_version(post: Post, text: str, details: PostDetails | None, now_ms: int) -> Post | None:
-    """Return the next version, or None if nothing changes. A poll with other options begins a round of its own."""
+    """Return the next version, or None if nothing changes. A poll with other options begins a new round."""
     old, new = post.extra, details or PostDetails()
     if new.poll is not None:
         number = old.version + 1

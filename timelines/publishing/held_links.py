@@ -22,7 +22,7 @@ FIRST_ENTRIES_READ, FIRST_POSTS = 50, 10
 
 @dataclass(kw_only=True, slots=True)
 class FirstLinks:
-    """Decides which posts are held."""
+    """Decides which posts wait for staff."""
 
     posts: PostRepository
     author_feeds: AuthorFeedRepository
@@ -31,7 +31,7 @@ class FirstLinks:
     """Authors whose posts are not held, as this process has read."""
 
     async def must_hold(self, author_id: AccountId, form: PostForm) -> bool:
-        """Return whether staff has to look at the post before it is published, because of its links."""
+        """Return whether the post waits for staff before it is published, because of its links."""
         options = form.poll.options if form.poll is not None else ()
         texts = (each for _field, each in all_texts(form.text, form.details))
         return await self._is_first_link(author_id, (*texts, *options))

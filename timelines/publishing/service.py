@@ -112,7 +112,7 @@ class PublishingService:
     ) -> Post:
         """Publish the post of a form, with its pictures, as `publish` does. Raises its errors.
 
-        Raises PostHeld if staff has to look at the post first. `is_released` is set if staff has done so.
+        Raises PostHeld if the post waits for staff. `is_released` is set if staff has done so.
         """
         if not is_released and await self.first_links.must_hold(author_id, form):
             self.validate(form.text, form.details, form.poll, now_ms)

@@ -112,7 +112,7 @@ async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> 
 
 
 def arrange_pictures(fields: FormFields) -> bool:
-    """Do what a button of the pictures says, on a page without scripts. Return whether the form is to be shown again.
+    """Move, describe or remove a picture by a button of a page without scripts. Return whether to show the form again.
 
     The value of a button is "up", "down" or "remove", and the id of a picture.
     """
@@ -128,7 +128,7 @@ def arrange_pictures(fields: FormFields) -> bool:
 
 
 async def show_redraft_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    """Show the form of a new post that says the same as a post of the viewer and replaces it."""
+    """Show the form of a new post that begins as a copy of a post of the viewer and replaces it."""
     account = require_account(request)
     post = await request.services[EditService].find_own(AccountId(account.id), post_id)
     fields = redraft_fields(post)
@@ -174,7 +174,8 @@ async def edit(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
 
 
 async def show_history(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
-    """Show the versions of a post, newest first, in pages. JSON has all. Who may see the post may see its versions."""
+    """Show the versions of a post, newest first, in pages. JSON has all. Every viewer of the post may see its
+    versions."""
     services = request.services
     entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
     url = post_url(entry.post.id, entry.author)

@@ -56,7 +56,8 @@ class PushSubscriptions:
         await self._timelines.write(key, ("HDEL", key, session_id) if session_id else ("DEL", key))
 
     async def shows_text(self, account_id: AccountId) -> bool:
-        """Return whether messages say who did what. Otherwise they say only that there is a notification."""
+        """Return whether messages name the account and its action. Otherwise they say only that there is a
+        notification."""
         return bool(await self._timelines.execute("HGET", keys.preferences(account_id), "push_text") == b"full")
 
     async def set_shows_text(self, account_id: AccountId, shows_text: bool) -> None:

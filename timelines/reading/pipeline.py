@@ -2,7 +2,7 @@
 
 `ReadPipeline.read_page` reads home, author, list, public and hashtag timelines, each with its own skeleton. Threads,
 bookmarks, search and notifications find their ids themselves and use only the last three steps (`read_posts`). A live
-message uses these three steps for many viewers at once (`read_post_for_viewers`).
+message uses these three steps for many viewers together (`read_post_for_viewers`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,5 @@
-"""Counts views of posts and profiles, and clicks on links. Only the owner sees the counts, and is not counted."""
+"""Counts views of posts and profiles, and clicks on links. Only the owner sees the counts; views by the owner are not
+counted."""
 
 from http import HTTPStatus
 

@@ -113,7 +113,7 @@ class ViewerRights:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether only the author decides: there are no filters, no reactions and no rule for replies."""
+        """Return whether only the author decides, because there are no filters, reactions or rules for replies."""
         relations = self.relations
         is_unrestricted = self.read_replyable is None and not self.languages
         return is_unrestricted and (relations is None or not (relations.filters or relations.has_states))
@@ -212,7 +212,7 @@ class ViewerRights:
         return None if self._opens_on_purpose(post, quoted) else strongest_filter(matches, "thread")
 
     def _opens_on_purpose(self, post: Post, quoted: Post) -> bool:
-        """Return whether the viewer opened a page that shows what its author quotes from the author's own posts."""
+        """Return whether the viewer opened a page that shows quotes of the author's own posts."""
         return self.context in DELIBERATE_CONTEXTS and quoted.author_id == post.author_id
 
     def poll_state(self, post: Post) -> PollState | None:

@@ -136,7 +136,7 @@ class Reports:
             await self.replace(report_id, lambda _: None)
 
     async def claim(self, account_id: AccountId, claim: Claim, now_ms: int) -> Claim | None:
-        """Claim the open reports about an account. Return the claim that holds, or None if no report is open.
+        """Claim the open reports about an account. Return the current claim, or None if no report is open.
 
         A claim with a reason takes over the claim of another staff member.
         """

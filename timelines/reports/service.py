@@ -162,8 +162,8 @@ class ReportService:
     async def _make_room(self, count: int) -> None:
         """Delete reports above the cap: those that were closed first, unless more than half of all are open.
 
-        Of the open ones the oldest of the reporter with the most gives way, so that nobody fills the queue for all. It
-        is found among OPEN_SAMPLE reports, as Redis finds keys to evict. Claimed reports give way last.
+        The oldest open report of the reporter with most open reports is removed, so that no reporter fills the queue.
+        It is found among OPEN_SAMPLE reports, as Redis finds keys to evict. Claimed reports give way last.
         """
         if count <= 0:
             return

@@ -74,7 +74,7 @@ class SearchService:
         kind: SearchKind = "all",
         caller: Caller | None = None,
     ) -> SearchResults:
-        """Search what `kind` names. Raises RateLimited."""
+        """Search posts, accounts or hashtags, as `kind` says. Raises RateLimited."""
         async with self.limits.refundable(caller, "search"):
             posts, (accounts, hashtags) = await run_together(
                 self.search_posts(query, viewer_id=viewer_id, before=before, limit=limit)

@@ -82,7 +82,8 @@ async def autocomplete(request: SiteRequest) -> HttpResponseBase:
 
 
 def _rest_json(tag: str, typed: str) -> dict[str, str]:
-    """Return what completes the typed letters. A client that adds it keeps them, such as the capitals of #DogsOfX."""
+    """Return the completions of the typed letters. A client that adds it keeps them, such as the capitals of
+    #DogsOfX."""
     return {"rest": tag.removeprefix(typed)} if tag.startswith(typed) else {}
 
 
@@ -136,7 +137,7 @@ def _invalid_query_response(request: SiteRequest, text: str, refused: QueryInval
 
 
 def _get_tab(request: SiteRequest) -> SearchKind:
-    """Return the kind of results that the request asks for. An unknown name asks for all kinds."""
+    """Return the kind of results that the request asks for. An unknown name means all kinds."""
     return next((kind for kind in NAME_LIMITS if kind == request.GET.get("tab")), "all")
 
 

@@ -105,7 +105,7 @@ class ThreadWalk:
 
 
 def _children(row: ReplyRange, ids: Sequence[PostId]) -> list[ReplyNode | ReplyRange]:
-    """Return each reply followed by the range of its own replies. At the end is the range of unread replies."""
+    """Return each reply with the range of its replies. At the end is the range of unread replies."""
     rows: list[ReplyNode | ReplyRange] = []
     for post_id in ids:
         rows.append(ReplyNode(post_id, row.depth))

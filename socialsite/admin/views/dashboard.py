@@ -77,7 +77,7 @@ def _table_rows(trends: Mapping[str, Sequence[Point]]) -> list[TemplateContext]:
 
 
 async def audit_log(request: SiteRequest) -> HttpResponse:
-    """Show the audit log, or what `by` and `target` (handles), `action`, `since` and `until` find.
+    """Show the audit log. `by` and `target` (handles), `action`, `since` and `until` select entries.
 
     `by` may be `manage.py`, for the commands.
     """

@@ -1,4 +1,4 @@
-"""Pages of staff: applications for an account, first posts that wait for a look, and who invited whom."""
+"""Pages of staff: applications for an account, first posts that wait for staff, and invitations with their accounts."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -70,7 +70,7 @@ async def applications(request: SiteRequest, error: FieldErrors | None = None) -
 
 
 def _sent_decision(request: SiteRequest, name: str, error: FieldErrors | None) -> dict[str, object]:
-    """Return what the form of a wrong decision contains again: its rows and its text."""
+    """Return the values that the form of a refused decision shows again: its rows and its text."""
     fields, errors = get_form_data(request), error.fields if error else {}
     return {
         "error": next((text for field, text in errors.items() if field != name), ""),

@@ -69,7 +69,7 @@ async def index(request: SiteRequest) -> HttpResponse:
 
 
 async def show(request: SiteRequest, report_id: int) -> HttpResponse:
-    """Show a report, its posts as they were and as they are, and the other reports about and by the account."""
+    """Show a report, its posts then and now, and the other reports about and by the account."""
     me, reports = require_viewer_id(request), request.services[ReportService]
     report = await reports.find(PostId(report_id), me)
     then, now, claim, related, newest = await run_together(

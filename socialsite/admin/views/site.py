@@ -138,7 +138,7 @@ async def set_logo(request: SiteRequest) -> HttpResponseBase:
 
 
 async def serve_logo(request: SiteRequest, logo: str, size: MediaSize) -> HttpResponseBase:
-    """Send the logo, which visitors of a members-only site see, too. No other picture has this address."""
+    """Send the logo, also to visitors of a members-only site. No other picture has this address."""
     if logo != request.services[SiteService].settings.logo:
         raise MediaNotFound
     return await file(request, logo, size, "webp")

@@ -1,4 +1,4 @@
-"""The public pages about the site: its number of accounts and its activity, at most a minute old, and its texts."""
+"""The public pages about the site: its texts, number of accounts and activity, at most a minute old."""
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _

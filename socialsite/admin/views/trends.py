@@ -1,4 +1,4 @@
-"""The page on which staff holds back hashtags from trends, accounts from suggestions and posts from popular posts."""
+"""The page on which staff hides hashtags in trends, accounts in suggestions and posts in popular posts."""
 
 import re
 from collections.abc import Sequence

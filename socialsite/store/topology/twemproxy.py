@@ -146,8 +146,8 @@ class TwemproxyNode(Node):
     def _encode(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
         """Encode scripts as EVALSHA, because the proxy does not support SCRIPT LOAD.
 
-        `_handle_error_replies` repeats an unknown script with its source. A script is encoded with its source at once
-        if the pipeline has other commands on its tag, because they would run before the repeated script.
+        `_handle_error_replies` repeats an unknown script with its source. A script is encoded with its source if the
+        pipeline has other commands on its tag, because they would run before the repeated script.
         """
         tag_counts = Counter(routing_key(command).tag for command in commands) if len(commands) > 1 else {}
         return 0, b"".join(encode(_script_command(command, tag_counts)) for command in commands)

@@ -70,7 +70,7 @@ HANDLED_ERRORS: tuple[type[Exception], ...] = (*STATUS_BY_ERROR, OSError)
 
 
 def get_error_status(error: Exception | None) -> int:
-    """Return the status of the error's class or its nearest base class, 500 for an unknown class, 200 for no error."""
+    """Return the status of the error's class or its nearest base class: 500 for unknown classes, 200 for None."""
     if error is None:
         return HTTPStatus.OK
     if isinstance(error, site.RequestTooLarge):

@@ -34,7 +34,7 @@ class ServicesMiddleware(Middleware):
 
 
 def _use_default_language(request: SiteRequest) -> None:
-    """Activate the default language of the site if the browser asks for none of the site's languages."""
+    """Activate the default language of the site if the browser accepts none of the site's languages."""
     if default := request.services[SiteService].settings.default_language:
         cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
         activate(choose_language(cookie, request.META.get("HTTP_ACCEPT_LANGUAGE", ""), default))

@@ -89,7 +89,7 @@ def _moved_entity(entity: Json, url: str, site_url: str) -> Json:
 def credential_account_entity(
     summary: AccountSummary, account: Account, follow_requests: int, site_url: str, needs_keys: bool = False
 ) -> Json:
-    """Return the account of the token itself, with what its forms show. It has no cached counts."""
+    """Return the account of the token, with the values of its forms. It has no cached counts."""
     preferences = account.preferences
     return account_entity(summary, site_url, needs_keys) | {
         "source": {

@@ -152,7 +152,7 @@ def _configuration(site: SiteInfo) -> Json:
 
 
 def _common_fields(site: SiteInfo) -> Json:
-    """Return what both versions of the API have."""
+    """Return the fields that both versions of the API have."""
     return {
         "title": site.settings.title,
         "version": f"{MASTODON_VERSION} (compatible; Socialsite {__version__})",
