@@ -297,7 +297,7 @@ class AccountService(AccountLookup):
         """
         await self.staff.release(await self.get(account_id))
         changed = await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": "0"})
-        if not changed:  # its owner has requested the deletion, and cannot take a suspension back
+        if not changed:  # a requested deletion cannot cancel a suspension
             await self.accounts.edit(account_id, {"delete_ms": "0"})
         await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
@@ -372,7 +372,7 @@ class AccountService(AccountLookup):
         if (await self.get(account_id)).state != WAITING:
             return False
         await self.accounts.deletions.add(account_id, self.clock.now_ms())
-        await self.accounts.edit(account_id, {"delete_ms": str(self.clock.now_ms())})  # nobody can approve it now
+        await self.accounts.edit(account_id, {"delete_ms": str(self.clock.now_ms())})  # staff cannot approve it now
         if (await self.get(account_id)).state != WAITING:  # staff has approved it meanwhile
             await self.accounts.edit(account_id, {"delete_ms": "0"})
             return False

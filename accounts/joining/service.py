@@ -193,7 +193,7 @@ class JoiningService:
         page = []
         for handle, applied_ms in queue:
             author = found.get(ids.get(handle, AccountId(0)))
-            is_deleted = author is None or author.state == DELETED  # somebody may sign up with the handle now
+            is_deleted = author is None or author.state == DELETED  # the handle is free for a sign-up now
             if author is not None and (application := applications[author.id]).decided_by:
                 await self._finish(author.id, handle, application)  # a process died after it decided
             elif author is not None and author.state == WAITING:

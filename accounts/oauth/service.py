@@ -81,7 +81,7 @@ class OAuthService:
         app_scopes = parse_scopes(scopes) or (DEFAULT_SCOPE,)
         errors: dict[str, str] = {}
         try:
-            name = clean_name(name, APP_NAME_MAX_LENGTH)  # a mail and the page that asks for permission show it
+            name = clean_name(name, APP_NAME_MAX_LENGTH)  # the name is shown in a mail and on the consent page
         except InvalidText:
             errors["client_name"] = _("The name of an app has 1 to %d characters.") % APP_NAME_MAX_LENGTH
         if website and not (_is_redirect_uri(website) and website.startswith(("http://", "https://"))):

@@ -85,7 +85,7 @@ async def load_session(request: SiteRequest) -> None:
     except StoreUnavailable:
         if not (hits or badge) or request.method not in SAFE_METHODS:
             raise
-        # Limits and badge may be on other servers, which are down: the page is shown without them.
+        # The page is shown without limits and badge if their servers are down.
         replies, hits, badge = await services.store.gather(reads), [], []
     account, session = services[SessionService].parse_session_replies(cookie, replies[: len(reads)], now_ms)
     request.account, request.session = account, session

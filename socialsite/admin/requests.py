@@ -74,10 +74,10 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
             return SeeOther(SECURITY_PATH)
         if not request.services[ReportService].is_backlog_fresh:
             await request.services[ReportService].open_reports()  # the menu shows the number
-        if request.method not in SAFE_METHODS:  # also without an effect, because the audit log has an entry of it
+        if request.method not in SAFE_METHODS:  # also if nothing changes, because the audit log has an entry
             await request.services[ActionLimits].enforce(request.caller, "staff")
         if not wants_json(request):
-            counts = await read_queue_counts(get_services(request))  # a refused form shows them, too
+            counts = await read_queue_counts(get_services(request))  # the page of a refused form also shows the counts
             request.staff_menu = build_menu(account, request.path, counts)
         return await view(request, *args, **kwargs)
 

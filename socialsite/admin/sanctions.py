@@ -238,7 +238,7 @@ class SanctionService:
         services, account_id, now_ms = self._services, sanction.account_id, self._services.clock.now_ms()
         if sanction.kind != "note":
             await services.reports.finish(sanction.actor_id, [PostId(id) for id in sanction.report_ids])
-        if sanction.kind == "delete":  # told first, because nothing is left of the account afterwards
+        if sanction.kind == "delete":  # the mail is sent first, because the account does not exist afterwards
             await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
             await services.accounts.delete(account_id=account_id)
             return replace(sanction, done_ms=now_ms)
@@ -257,7 +257,7 @@ class SanctionService:
         """Undo the effect, unless another sanction of the account has the same effect."""
         account_id, now_ms = sanction.account_id, self._services.clock.now_ms()
         await self.settle(sanction.account_id, sanction.kind, sanction.posts)
-        if sanction.appeal is None or not sanction.appeal.decided_ms:  # the answer to an appeal tells it
+        if sanction.appeal is None or not sanction.appeal.decided_ms:  # the answer to an appeal contains the undo
             await self._tell(sanction, "sanction_undone", "", sanction.undo_ms)
         return await self._sanctions.change(
             account_id,
@@ -297,7 +297,7 @@ class SanctionService:
                 await services.accounts.restrict(account_id, kind, until_ms)
             case "suspend" if in_force:
                 await services.accounts.suspend(account_id=account_id)
-            case "suspend" if not (await services.accounts.get(account_id)).is_leaving:  # only its owner comes back
+            case "suspend" if not (await services.accounts.get(account_id)).is_leaving:  # the owner's deletion remains
                 await services.joining.reinstate(account_id=account_id)
 
     async def _set_folds(self, posts: Collection[SanctionedPost], in_force: Collection[Sanction]) -> None:
@@ -367,4 +367,4 @@ class SanctionService:
                 each.audience == FOLLOWERS,
             )
             for each in own
-        )  # a second fold keeps the warning of the author, too
+        )  # a second warning of staff keeps the author's own warning

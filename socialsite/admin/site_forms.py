@@ -122,7 +122,7 @@ class SiteForm(forms.Form):
             if name not in names:
                 del self.fields[name]
         for name, field in self.fields.items():
-            # The page also sends what it showed, so that an old page does not undo a later change. JSON does not.
+            # The page also sends the values that it showed, so that an old page does not undo a later change.
             is_short = TEXT_LENGTHS.get(name, 0) <= SHORT_TEXT_LENGTH
             if name in from_environment:
                 field.disabled, field.help_text = True, describe_variable(name)
@@ -137,7 +137,7 @@ class SiteForm(forms.Form):
         values: dict[str, Any] = {name: self.cleaned_data[name] for name in self.changed_data}
         for name in values.keys() & TEXTS:
             if self.data.get(f"shown-{name}") == _digest(values[name]):
-                del values[name]  # it is as the page showed it; it may have changed since
+                del values[name]  # unchanged on the page, perhaps changed in the store
         for name in values.keys() & LIST_SIZES.keys():
             values[name] = lines = _split_lines(name, values[name])
             if (shown := self.data.get(self.add_initial_prefix(name))) is not None:

@@ -102,7 +102,7 @@ def advance(
     if alert is None:
         return Alert(now_ms, finding, found_ms=now_ms), None
     alert = replace(alert, finding=finding, clear_ms=0, found_ms=now_ms)
-    if alert.told_ms and 0 <= now_ms - alert.told_ms < REMIND_AFTER_MS:  # not below 0: the clock was ahead
+    if alert.told_ms and 0 <= now_ms - alert.told_ms < REMIND_AFTER_MS:  # below 0 if the clock was ahead at that time
         return alert, None
     return replace(alert, told_ms=now_ms), "remind" if alert.told_ms else "begin"
 

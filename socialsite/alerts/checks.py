@@ -154,7 +154,7 @@ async def check_mails(check: Check) -> Finding | None:
 def _is_late_mail(payload: bytes, now_ms: int) -> bool:
     try:
         created_ms: int = decode_job(payload).created_ms
-    except PermanentFailure:  # of another release, whose workers may send it
+    except PermanentFailure:  # a job of another release, whose workers may perform it
         return False
     return created_ms < now_ms - LATE_MAIL_MS
 

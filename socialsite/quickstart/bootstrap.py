@@ -37,7 +37,7 @@ def prepare_environment(arguments: Sequence[str]) -> None:
         sys.exit(f"quickstart: {error}")
     except OSError as error:
         sys.exit(f"quickstart: {directory} cannot be used: {error.strerror}.")
-    with contextlib.suppress(OSError):  # a folder that cannot be written: the check says that the site is in English
+    with contextlib.suppress(OSError):  # the folder is not writable; check W007 reports that the site is in English
         compile_translations()
     os.environ.setdefault("SECRET_KEY", key)
     os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")

@@ -90,7 +90,7 @@ class ProcessFactory:
 
     def stop(self) -> None:
         if self._process is not None:
-            self._process.kill()  # it has nothing to finish
+            self._process.kill()  # the process has no work to finish
             self._process.wait()
 
     def fork(self, arguments: Sequence[str]) -> int | None:

@@ -220,7 +220,7 @@ class JobQueue:
                 await self.node.execute("XGROUP", "CREATE", self.stream_key, CONSUMER_GROUP, "0", "MKSTREAM")
             except CommandRefused as error:
                 _raise_unless(error, "BUSYGROUP")
-            except StoreFull:  # its jobs free memory
+            except StoreFull:  # the jobs of this queue free memory
                 await self.node.run(CREATE_GROUP, [self.stream_key], [CONSUMER_GROUP])
 
     async def send_heartbeat(self, worker: str) -> None:

@@ -150,7 +150,7 @@ class PubSubListener:
         try:
             channels_by_node = self._channels_by_node()
         except StoreError:
-            return  # a lost connection will trigger the resync, too
+            return  # the lost connection will also cause a resync
         for node, channels in channels_by_node:
             if not any(each.covers(node, channels) for each in self._subscriptions):
                 self.resync()

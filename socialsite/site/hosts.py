@@ -11,7 +11,7 @@ def normalize_host(host: str) -> str:
     name = unquote(host).strip()
     try:
         name = name.lower() if name.isascii() else idna.uts46_remap(name, std3_rules=False, transitional=False)
-    except idna.IDNAError:  # no browser looks up such a name
+    except idna.IDNAError:  # browsers cannot look up such a name
         return name
     if not name.startswith("["):
         name = name.partition(":")[0]

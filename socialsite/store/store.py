@@ -138,7 +138,7 @@ class Store:
         """Run commands. Each part has commands, and whether a replica may answer them."""
         topologies, default = self._component_topologies, self._default
         pipelines: list[EncodedPipeline] = []
-        nodes: list[Node] = []  # of each command
+        nodes: list[Node] = []  # node of each command
         readers: dict[Node, Node] = {}  # one choice per node, so that all commands of a caller see the same data
         for commands, may_lag in parts:
             for pipeline in encode_all(commands):

@@ -167,7 +167,7 @@ def _flatten(name: str, value: object, depth: int, budget: FieldBudget) -> Itera
         yield name, "true" if value else "false"
     elif isinstance(value, int) and abs(value) > JSON_INTEGER_MAX:
         raise MalformedRequest
-    elif isinstance(value, float) and value.is_integer():  # of programs whose numbers are all floats
+    elif isinstance(value, float) and value.is_integer():  # some programs send all numbers as floats
         yield from _flatten(name, int(value), depth, budget)
     elif value is not None:
         yield name, str(value)

@@ -240,7 +240,7 @@ def _preferences(old: Preferences, account: Account, fields: FormFields) -> Pref
     """Return the preferences with the changes that were sent. Raises Invalid for an unknown visibility."""
     visibility = fields.get("source[privacy]") or VISIBILITY_BY_DEFAULT[old.audience]
     quote_policy = fields.get("source[quote_policy]") or old.quote_policy
-    is_private = flag(fields, "locked", account.is_private)  # nobody finds a private account, whatever it chose
+    is_private = flag(fields, "locked", account.is_private)  # search never finds private accounts
     if visibility not in DEFAULT_BY_VISIBILITY:
         raise Invalid({"source[privacy]": NOT_OFFERED})
     if quote_policy not in QUOTE_POLICIES:

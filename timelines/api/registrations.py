@@ -61,7 +61,7 @@ async def create(request: SiteRequest) -> HttpResponse:
         )
     except HandleTaken as error:
         raise _refusal({"username": [TAKEN]}) from error
-    except FieldErrors as error:  # the rest is what staff blocked
+    except FieldErrors as error:  # all other errors are about words that staff blocked
         raise _refusal(
             {API_NAMES.get(name, name): [("ERR_BLOCKED", text)] for name, text in error.fields.items()}
         ) from error

@@ -86,7 +86,7 @@ class DemoLoader:
             return  # an earlier load wrote the reactions
 
     async def _set_avatar(self, account_id: AccountId, handle: str) -> None:
-        if not (await self.accounts.get(account_id)).avatar:  # else an earlier load has set it
+        if not (await self.accounts.get(account_id)).avatar:  # an earlier load may have set the picture
             content = ContentFile((PICTURES / f"{handle}.png").read_bytes(), handle)
             row = await self.media.upload(owner_id=account_id, content=content, kind="avatar")
             await self.media_processing.handle(encode_job(EncodePicture(row.name, None, account_id)))

@@ -62,7 +62,7 @@ class DigestService:
             if period_ms is None or not row.address:
                 await self.mails.digests.remove(account_id)
                 continue
-            # A period that no worker was running for is left out.
+            # A period without a running worker is left out.
             missed = (self.clock.now_ms() - due_ms) // period_ms
             await self.mails.digests.add(account_id, due_ms + (missed + 1) * period_ms)
             account = await self.mail.accounts.find(account_id)

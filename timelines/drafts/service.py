@@ -182,7 +182,7 @@ class DraftService:
         except PostHeld:
             await self._hold(due, draft)
             return True
-        except Unavailable:  # whether it is published is unknown; a repetition publishes nothing twice
+        except Unavailable:  # the post may be published; a repetition publishes nothing twice
             await self.drafts.due.add(due, self.clock.now_ms() + RETRY_MS)
             return False
         except ApiError as error:

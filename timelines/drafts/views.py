@@ -76,7 +76,7 @@ async def _save(request: SiteRequest) -> HttpResponseBase:
     key = None if draft.scheduled_ms is None else PostForm.parse(fields).idempotency_key
     try:
         draft = await service.save(me, draft, idempotency_key=key)
-    except DraftNotFound:  # deleted on another device: what is typed here is kept as a new draft
+    except DraftNotFound:  # deleted on another device: store the typed text as a new draft
         draft = await service.save(me, structs.replace(draft, id=0), idempotency_key=key)
     return done(request, draft_json(draft), default=DRAFTS_URL, status=HTTPStatus.CREATED)
 

@@ -98,7 +98,7 @@ class ExportService:
             if file is not None:
                 await self.files.save(transfer.file_name(account_id), file)
             await self.add_job(account_id, transfer)
-        except BaseException:  # also if the request is cancelled: another upload may follow at once
+        except BaseException:  # also for a cancelled request, because another upload may follow immediately
             await self.delete(account_id, transfer)
             raise
         return transfer

@@ -133,7 +133,7 @@ class FanOutService:
         """Finish an edit, and pass it to the services of other features."""
         edited, number = job.post, job.post.extra.version
         result = EditResult.CONFLICT
-        with suppress(PostInvalid):  # a picture is deleted, so that nobody was told that this version is stored
+        with suppress(PostInvalid):  # a picture was deleted, so this version was never acknowledged
             if edited.extra.media and await self.posts.find_value(edited.id) == bytes(job.former):
                 await self.media.attach(edited)
             result = await self.posts.edit(edited.id, bytes(job.former), bytes(job.value))

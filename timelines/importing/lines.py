@@ -64,7 +64,7 @@ class Tally:
 
     def refuse(self, number: int, reason: str) -> None:
         self.refused[reason] += 1
-        if reason != "repeated_id" and not reason.startswith("picture_"):  # else the line itself was read
+        if reason != "repeated_id" and not reason.startswith("picture_"):  # for these reasons the line was read
             self.on_refused(number, reason)
 
     def refuse_row(self, number: int, error: Exception) -> None:

@@ -186,7 +186,7 @@ class RowRules:
             raise LineRefused("poll") from None
         with suppress(LineRefused):
             return Poll(options, poll.multiple, parse_date(poll.ends_at) + self.shift_ms)
-        return Poll(options, poll.multiple, self.latest_ms)  # its end is odd, as in the year 11921: it has ended
+        return Poll(options, poll.multiple, self.latest_ms)  # an invalid end, such as the year 11921
 
     def _check_text(self, raw: str, *, may_be_empty: bool) -> str:
         if len(raw) > ESCAPED_TEXT_LENGTH_CAP or _LONG_CHARACTER_REFERENCE.search(raw):

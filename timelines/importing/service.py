@@ -113,7 +113,7 @@ class ImportService:
             return
         if transfer.kind != "import" or not transfer.is_replaceable(self.clock.now_ms()):
             raise TransferNotFound
-        if await self.transfers.replace(account_id, transfer, None):  # else it was changed meanwhile in another tab
+        if await self.transfers.replace(account_id, transfer, None):  # False if another tab has changed the transfer
             await self.exports.delete(account_id, transfer)
 
     async def _change(
@@ -156,7 +156,7 @@ class ImportService:
         if transfer is not None:
             await self._notify(job.account_id, transfer)
         elif (account := await self.accounts.find(job.account_id)) is not None and account.state == DELETED:
-            await self.accounts.delete(account_id=job.account_id)  # also what this job wrote since the deletion
+            await self.accounts.delete(account_id=job.account_id)  # including posts of this job after the deletion
         return ()
 
     async def abandon(self, payload: bytes) -> None:
@@ -194,10 +194,10 @@ class ImportService:
         account = await self.accounts.find(account_id)
         may_write = account is None or (account.is_active and account.silenced_until_ms <= self.clock.now_ms())
         if transfer.state == "importing" and not may_write:
-            if await self.transfers.last_imported(account_id, transfer.id):  # it ends, so that it can be undone
+            if await self.transfers.last_imported(account_id, transfer.id):  # only an ended import can be undone
                 await self._finish(account_id, transfer, tally, "done", "restricted")
             else:
-                await self._finish(account_id, transfer, tally, "ready")  # its owner may confirm it again later
+                await self._finish(account_id, transfer, tally, "ready")  # the owner may confirm the import again later
             return True
         read_state: TransferState = "ready" if transfer.state == "running" else "done"
         try:
@@ -210,7 +210,7 @@ class ImportService:
             await self._finish(account_id, transfer, tally, read_state, "too_large")  # later rows are left out
             return True
         except (ArchiveUnreadable, FileNotFoundError) as error:
-            state: TransferState = "failed" if transfer.state == "running" else "done"  # what it imported can be undone
+            state: TransferState = "failed" if transfer.state == "running" else "done"  # its posts can be undone
             await self._finish(account_id, transfer, tally, state, getattr(error, "code", "unreadable"))
             return True
         await self._finish(account_id, transfer, tally, read_state)

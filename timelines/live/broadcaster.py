@@ -73,7 +73,7 @@ class Broadcaster:
                 if self._registry.have_relations_changed(subscription.socket.account_id, version):
                     viewers[key] = _channel_of(subscription).viewer_context
                     continue
-                if not sent_topics:  # recorded before the first frame, so that later changes of counts are sent, too
+                if not sent_topics:  # before the first frame, so that later changes of counts are sent
                     self._registry.record_sent(entry.shown.post.id, topics)
                 if (frame := frames[frame_key]) is not None:
                     subscription.send_or_queue(post_id, frame)

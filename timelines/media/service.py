@@ -365,7 +365,7 @@ class MediaService:
                 return False  # a new check stays due, because the deletion of the post may be under way
             expected = {"post": row.post, "state": row.state} | ({"unused_ms": row.unused_ms} if row.unused_ms else {})
             if not await self.rows.update(row.id, expected, {"state": "deleting"}):
-                return False  # it changed meanwhile: the next check follows
+                return False  # the row has changed, and the next check follows
         if parsed is not None:
             await self.files.delete_picture(name)
         if row is None:

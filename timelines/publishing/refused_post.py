@@ -39,7 +39,7 @@ def preserve_edit(request: SiteRequest, status: int, reason: str) -> tuple[str |
     if account is None or status == 403:
         return None, {"text": fields.get("text", "")}
     if status == HTTPStatus.CONFLICT:
-        fields.pop("version", None)  # the author has been told, and may save over the newest version
+        fields.pop("version", None)  # the page names the newer version, so the author may replace it
     post_id = request.resolver_match.kwargs["post_id"]
     return EDIT_TEMPLATE, {
         "composer": edit_composer_context(account.preferences, post_id, fields, PollForm.parse(fields), reason)

@@ -40,7 +40,7 @@ class EditNotifications:
 def _is_rewritten(former: Post, edited: Post) -> bool:
     """Return whether the author changed what readers see, not only who may quote the post (mastodon/mastodon#36299)."""
     old, new = former.extra, edited.extra
-    if old.is_folded != new.is_folded:  # by staff
+    if old.is_folded != new.is_folded:  # staff has changed the warning
         return False
     names = "spoiler_text", "sensitive", "media", "poll"
     return former.text != edited.text or any(getattr(old, name) != getattr(new, name) for name in names)

@@ -268,7 +268,7 @@ class ReportService:
         held = await self.reports.claim(report.target_id, claim, now_ms)
         if held is not None and held.staff_id != staff_id:
             raise ReportClaimed
-        if not (await self.find(report_id, staff_id)).is_open:  # only the owner of the claim closes it from now on
+        if not (await self.find(report_id, staff_id)).is_open:  # now only the owner of the claim closes the report
             raise ReportClosed
         return report
 

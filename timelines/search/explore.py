@@ -90,7 +90,7 @@ def _join_rows(rows: Iterable[str]) -> Placeholder | str:
 @lru_cache(maxsize=2_048)
 def _render_person(account: bytes, is_signed_in: bool, language: str) -> str:
     """Render the row of an account, given as JSON. `language` is the active language, a part of the cache key."""
-    viewer = {"handle": ""} if is_signed_in else None  # nobody is suggested to themselves
+    viewer = {"handle": ""} if is_signed_in else None  # an account is not suggested to itself
     return render_to_string("timelines/_account.html", {"account": msgspec.json.decode(account), "viewer": viewer})
 
 

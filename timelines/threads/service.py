@@ -45,7 +45,7 @@ class ThreadService:
     pipeline: ReadPipeline
     _parents: dict[PostId, PostId] = field(init=False, default_factory=dict)
     _children: dict[PostId, list[PostId]] = field(init=False, default_factory=dict)
-    # The parent of a post never changes. The caches only guess what to read together: all of it is read again.
+    # The parent of a post never changes. The caches only guess the ids of one read, and every post is read again.
 
     async def load_page(
         self, post: Post, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT

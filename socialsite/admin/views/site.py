@@ -32,7 +32,7 @@ ALL_GROUPS = "all"
 COLOUR = re.compile("[0-9a-f]{6}")
 CSS_HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
-    "Content-Security-Policy": "sandbox; default-src 'none'",  # as for pictures: HeadersMiddleware keeps the caching
+    "Content-Security-Policy": "sandbox; default-src 'none'",  # HeadersMiddleware then keeps the caching headers
 }
 
 

@@ -15,7 +15,7 @@ from socialsite.recipes.job_queue import QUEUE_NAMES, STREAM_ID, JobQueue
 
 DEAD_LETTERS_PER_PAGE = 100
 DEFAULT_LIST_LIMIT = 50
-JOB_DESCRIPTIONS = {  # without the text of the post, which operators need not see
+JOB_DESCRIPTIONS = {  # without texts of posts, because operators do not need them
     "purge": "sweep of account {account}", "post": "post {post}", "edit": "edit of post {post}",
     "fade": "boosts of post {post}", "pass": "pass of post {post}", "unknown": "unknown job",
     "media": "picture of account {account}", "mail": "mail to account {account}", "push": "push to account {account}",

@@ -97,7 +97,7 @@ class HeadersMiddleware(Middleware):
         response = await self.get_response(request)
         headers = response.headers
         has_policy = "content-security-policy" in headers._store
-        is_file = has_policy and headers["Content-Security-Policy"].startswith("sandbox")  # it sets its own headers
+        is_file = has_policy and headers["Content-Security-Policy"].startswith("sandbox")  # the view sets the headers
         is_page = headers.get("Content-Type", "").startswith("text/html")
         leads_to_app = _leads_to_app(request)
         policy = "" if is_file else content_security_policy(_websocket_origin(request), leads_to_app)
