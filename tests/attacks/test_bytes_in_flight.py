@@ -83,7 +83,7 @@ async def test_an_account_has_a_sum_of_unfinished_bodies(daphne: DaphneProcess) 
     third.close()
 
 
-async def test_an_upload_beyond_the_sum_gets_a_refusal_that_says_when_to_repeat_it(redis_url: str) -> None:
+async def test_an_upload_beyond_the_sum_is_refused_with_a_time_to_repeat_it(redis_url: str) -> None:
     """The sum is 257 MiB here: four forms of 66 MB are under way. The file itself is not too large."""
     with running_daphne(redis_url, IMPORT_MAX_BYTES="1mb") as daphne:
         async with HttpBrowser(base_url=daphne.origin) as browser:
@@ -99,7 +99,7 @@ async def test_an_upload_beyond_the_sum_gets_a_refusal_that_says_when_to_repeat_
                 writer.close()
 
 
-async def test_pictures_that_nobody_reads_take_little_memory(
+async def test_unread_responses_with_pictures_take_little_memory(
     daphne: DaphneProcess, alice: HttpBrowser, upload: Upload
 ) -> None:
     """Forty visitors request a picture of 8 MB and read nothing. Another visitor reads all of it meanwhile."""
@@ -112,7 +112,7 @@ async def test_pictures_that_nobody_reads_take_little_memory(
     await request_and_read_nothing(daphne, media["url"])
 
 
-async def test_static_files_that_nobody_reads_take_little_memory(redis_url: str, tmp_path: Path) -> None:
+async def test_unread_responses_with_static_files_take_little_memory(redis_url: str, tmp_path: Path) -> None:
     (tmp_path / "large.bin").write_bytes(os.urandom(8_000_001))
     with running_daphne(redis_url, STATIC_ROOT=str(tmp_path)) as daphne:
         await request_and_read_nothing(daphne, "/static/large.bin")

@@ -111,7 +111,7 @@ async def test_strangers_find_no_text_of_a_limited_account(scenario: LimitedScen
     assert await endpoints_with_the_canary(scenario, "visitor") == set()
 
 
-async def test_nobody_finds_a_text_of_a_suspended_account(scenario: LimitedScenario, site: Services) -> None:
+async def test_a_text_of_a_suspended_account_is_found_nowhere(scenario: LimitedScenario, site: Services) -> None:
     """Its followers neither, also if the limit is undone meanwhile."""
     await site.accounts.restrict(AccountId(1), "limit", 0)
     await site.accounts.edit_profile(account_id=AccountId(1), display_name=CANARY, bio=CANARY)

@@ -101,7 +101,9 @@ RENEW = """async ([former, device]) => {
 
 
 @pytest.mark.nightly
-def test_the_service_worker_tells_the_site_a_renewed_subscription(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_the_service_worker_sends_a_renewed_subscription_to_the_site(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
     me = install(reader(visitor(), service_workers="allow"))
     path = "/accounts/notifications/device/"
     former, renewed = (PushDevice(f"https://push.example.com/{name}") for name in ("former", "new"))

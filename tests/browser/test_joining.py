@@ -87,7 +87,7 @@ def test_an_applicant_waits_and_is_let_in(
         context.close()
 
 
-def test_the_writer_of_a_held_post_reads_at_once_that_it_waits(
+def test_the_author_of_a_held_post_immediately_reads_that_it_waits_for_staff(
     site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     staff, me = visitor(), reader(visitor())

@@ -14,7 +14,7 @@ from tests.support.waiting import wait_until
 
 
 @pytest.mark.parametrize("has_script", mostly_nightly([True, False], 1), ids=["with a script", "without a script"])
-def test_a_newcomer_gets_a_face_follows_people_and_posts(
+def test_a_newcomer_uploads_an_avatar_follows_accounts_and_posts(
     reader: OpenReader, friend: HttpVisitor, has_script: bool
 ) -> None:
     friend.publishes("I write about tea")

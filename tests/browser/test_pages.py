@@ -272,7 +272,9 @@ def test_a_page_of_a_signed_in_reader(scene: PageScenario, state: str) -> None:
 
 
 @pytest.mark.parametrize("state", states(ANONYMOUS))
-def test_a_page_of_a_visitor(unchanged_scene: PageScenario, reader: OpenReader, state: str) -> None:
+def test_each_state_of_a_page_of_a_visitor_is_healthy(
+    unchanged_scene: PageScenario, reader: OpenReader, state: str
+) -> None:
     scene = replace(unchanged_scene, reader=reader())
     ANONYMOUS[state](scene)
     healthy(scene.reader, list(ANONYMOUS).index(state))
@@ -334,7 +336,7 @@ def test_the_page_of_a_defect(scene: PageScenario) -> None:
     healthy(scene.reader)
 
 
-def test_browsers_build_pages_as_their_markup_says(scene: PageScenario, reader: OpenReader) -> None:
+def test_browsers_parse_pages_without_moving_elements(scene: PageScenario, reader: OpenReader) -> None:
     """No tag is closed out of order, none is implied and no id is used twice, as a validator checks."""
     new = scene.own.post("/lists/", title="Good people").json()
     paths = [

@@ -84,7 +84,7 @@ def test_a_picture_with_a_description_is_posted_and_opened_large_by_keyboard(
     assert me.complaints == []
 
 
-def test_a_file_that_is_refused_says_why_before_any_upload(me: BrowserPage, tmp_path: Path) -> None:
+def test_a_refused_file_shows_its_reason_before_any_upload(me: BrowserPage, tmp_path: Path) -> None:
     large = tmp_path / "e.jpg"
     large.write_bytes(picture())
     os.truncate(large, 17_000_000)
@@ -111,7 +111,7 @@ def test_the_fifth_picture_is_not_added(me: BrowserPage) -> None:
     expect(rows).to_have_count(4)
 
 
-def test_a_lost_upload_is_said_and_continues_when_the_connection_is_back(me: BrowserPage) -> None:
+def test_an_interrupted_upload_is_shown_and_continues_with_the_connection(me: BrowserPage) -> None:
     choose(me.page, file("first.jpg", picture()))  # loads the modules
     wait_until_ready(me.page.locator(".picture-row"), 1)
     me.page.route("**/media/", lambda route: route.abort())
@@ -176,7 +176,7 @@ def test_a_pasted_and_a_dropped_picture_are_added(me: BrowserPage) -> None:
 
 
 @pytest.mark.nightly
-def test_the_reminder_asks_once_and_can_be_switched_off(me: BrowserPage, own: HttpVisitor) -> None:
+def test_the_reminder_of_descriptions_appears_once_and_can_be_switched_off(me: BrowserPage, own: HttpVisitor) -> None:
     rows = choose(me.page, PHOTO)
     wait_until_ready(rows, 1)
     post(me.page)
@@ -197,7 +197,7 @@ def test_the_reminder_asks_once_and_can_be_switched_off(me: BrowserPage, own: Ht
     expect(me.entries).to_have_count(2)
 
 
-def test_sensitive_pictures_are_loaded_only_when_asked_for(me: BrowserPage) -> None:
+def test_sensitive_pictures_are_loaded_only_after_a_click(me: BrowserPage) -> None:
     rows = choose(me.page, PHOTO)
     rows.get_by_label("Description").fill("secret")
     wait_until_ready(rows, 1)
@@ -216,7 +216,7 @@ def test_sensitive_pictures_are_loaded_only_when_asked_for(me: BrowserPage) -> N
 
 
 @pytest.mark.nightly
-def test_an_animation_stands_still_with_reduced_motion(me: BrowserPage) -> None:
+def test_an_animation_does_not_play_with_reduced_motion(me: BrowserPage) -> None:
     me.page.emulate_media(reduced_motion="no-preference")
     rows = choose(me.page, GIF)
     rows.get_by_label("Description").fill("dance")

@@ -25,7 +25,7 @@ def assert_reachable(page: Page, name: str) -> None:
 
 
 @SIZES
-def test_one_save_stores_texts_and_pictures_and_leaving_before_it_asks(
+def test_one_save_stores_texts_and_pictures_and_leaving_unsaved_changes_warns(
     reader: OpenReader, own: HttpVisitor, viewport: dict[str, int]
 ) -> None:
     me = reader(own, viewport=viewport)

@@ -162,7 +162,7 @@ def test_the_suggestions_of_the_side_panel_are_seen_in_a_low_window(reader: Open
 
 
 @pytest.mark.nightly
-def test_adding_somebody_to_a_list_completes_their_handle(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_the_form_for_a_new_member_of_a_list_completes_handles(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, own = visitor(), visitor()
     path = f"/lists/{own.post('/lists/', title='quiet people').json()['id']}/"
     me = reader(own)

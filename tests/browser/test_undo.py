@@ -13,7 +13,7 @@ SIZES = pytest.mark.parametrize(
 
 
 @SIZES
-def test_a_mute_from_a_post_asks_how_long_and_is_undone(
+def test_a_mute_from_a_post_offers_durations_and_can_be_undone(
     reader: OpenReader, own: HttpVisitor, friend: HttpVisitor, viewport: dict[str, int]
 ) -> None:
     own.post(f"/@{friend.handle}/follow/")

@@ -15,7 +15,7 @@ def check(url: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([DEPLOY / "check-site", url], capture_output=True, text=True)
 
 
-def test_the_check_fails_if_nobody_answers() -> None:
+def test_the_check_fails_without_an_answer() -> None:
     (port,) = free_ports(1)
     result = check(f"http://127.0.0.1:{port}")
     assert (result.returncode, result.stdout) == (1, "")

@@ -180,7 +180,7 @@ def test_the_shell_blocks_of_a_guide_have_no_unknown_program(guide: Path) -> Non
         assert unknown == set(), "run it in a test, or list it in NOT_RUN"
 
 
-def test_the_packages_of_the_install_guide_bring_what_its_commands_use() -> None:
+def test_the_packages_of_the_install_guide_contain_the_programs_of_its_commands() -> None:
     text = (ROOT / "docs/guide/install.md").read_text() + (ROOT / "docs/reference/backup.md").read_text()
     (packages,) = re.findall(r"^apt-get install (.*)$", (ROOT / "docs/guide/install.md").read_text(), re.MULTILINE)[:1]
     for program_name in ("git", "curl", "certbot", "rsync"):

@@ -215,7 +215,7 @@ def test_the_containers_share_the_archive_and_trust_the_proxy():
         assert environment["TRUSTED_PROXIES"] == services["proxy"]["networks"]["inside"]["ipv4_address"] + "/32"
 
 
-def test_the_proxy_of_compose_overwrites_what_clients_say_of_themselves():
+def test_the_proxy_of_compose_overwrites_forwarded_headers_of_clients():
     text = (DEPLOY / "Caddyfile").read_text()
     for line in (
         "header_up X-Forwarded-For {remote_host}",

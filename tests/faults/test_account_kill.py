@@ -32,7 +32,7 @@ async def act(services, line):
 """
 
 
-async def test_the_former_address_is_told_if_a_process_is_killed_at_any_step(
+async def test_the_former_address_gets_a_mail_if_a_process_is_killed_at_any_step(
     services: Services, redis_server: RedisServer
 ) -> None:
     account = await services.accounts.sign_up(handle="alice", password=PASSWORD, now_ms=1)

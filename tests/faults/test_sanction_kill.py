@@ -66,7 +66,7 @@ async def kill_each(
                 return
 
 
-async def test_a_stored_suspension_is_completed_and_told_once_if_its_process_is_killed_at_any_step(
+async def test_a_stored_suspension_is_completed_and_mailed_once_if_its_process_is_killed_at_any_step(
     world: World, services: Services, redis_server: RedisServer, sam: Actor
 ) -> None:
     async def prepare(person: Person) -> str:

@@ -29,7 +29,7 @@ def changed(source: str) -> set[str]:
     return {f"{mutant.operator}: {mutant.told}" for mutant in mutants_of(source)}
 
 
-def test_a_python_source_has_these_mutants() -> None:
+def test_the_mutants_of_a_python_source_are_found() -> None:
     assert changed(PYTHON) == {
         "figure: 100  ->  200",
         "figure: 5  ->  6",

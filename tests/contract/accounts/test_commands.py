@@ -75,7 +75,7 @@ def test_a_role_is_set_and_taken_and_the_last_owner_stays():
     assert not account("alice").is_staff
 
 
-def test_the_audit_log_has_what_commands_do_to_accounts():
+def test_the_audit_log_contains_the_actions_of_commands_on_accounts():
     run_command("create_account", "admin", "--password", PASSWORD, "--staff")
     run_command("create_account", "alice", "--password", PASSWORD)
     for words in (

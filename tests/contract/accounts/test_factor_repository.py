@@ -23,7 +23,7 @@ def factors(services: Services) -> FactorRepository:
     return services.repositories.factors
 
 
-async def test_a_value_is_replaced_only_if_nobody_changed_it(factors: FactorRepository) -> None:
+async def test_a_value_is_replaced_only_if_it_is_unchanged(factors: FactorRepository) -> None:
     assert await factors.replace(ALICE, "totp", None, b"one") == 1
     assert await factors.replace(ALICE, "totp", None, b"two") == 0
     results = await asyncio.gather(*(factors.replace(ALICE, "totp", b"one", b"%d" % n) for n in range(20)))

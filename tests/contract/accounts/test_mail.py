@@ -218,7 +218,7 @@ async def test_a_hanging_mail_server_does_not_block_the_event_loop(services, ali
     await working
 
 
-def test_a_test_mail_is_sent_at_once_or_says_what_the_server_answered(here: None, smtp, settings) -> None:
+def test_a_test_mail_is_sent_immediately_or_shows_the_answer_of_the_server(here: None, smtp, settings) -> None:
     settings.MAIL_URL = "smtp://127.0.0.1"
     output = run_command("check_mail", "operator@example.org")
     assert "to operator@example.org was given to the server 127.0.0.1" in output

@@ -114,7 +114,7 @@ async def test_an_interrupted_change_is_completed_by_its_repetition(world, store
     assert not (await world.accounts.get(alice.id)).is_staff
 
 
-async def test_who_may_act_on_whom(world):
+async def test_staff_may_act_only_on_lower_roles(world):
     olga, anna = await become(world, "olga", "owner"), await become(world, "anna", "admin")
     mona, alice = await become(world, "mona", "moderator"), await world.sign_up("alice")
     people = [olga, anna, mona, alice]

@@ -23,7 +23,7 @@ from tests.support.world import Person, World
 APPEAL = "I think that this decision is wrong."
 
 
-async def test_an_appeal_is_not_decided_by_who_acted_unless_nobody_else_could(
+async def test_the_author_of_a_sanction_decides_its_appeal_only_without_other_staff(
     services: Services, sanctions: SanctionService, world: World, sam: Actor, bob: Person
 ) -> None:
     made = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
@@ -88,7 +88,7 @@ async def test_an_appeal_of_a_deletion_of_posts_can_be_accepted_though_the_posts
     assert (accepted.appeal.is_accepted, accepted.undo_ms) == (True, 0)
 
 
-async def test_two_staff_members_who_decide_at_once_decide_once(
+async def test_concurrent_decisions_of_two_staff_members_are_one_decision(
     services: Services, sanctions: SanctionService, sam: Actor, bob: Person
 ) -> None:
     made = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")

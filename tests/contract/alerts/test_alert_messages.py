@@ -225,7 +225,7 @@ async def test_a_mail_of_another_release_stops_no_check(operator: OperatorMail) 
     assert await operator.check(2) == ["The integrity check found problems"]
 
 
-async def test_a_summary_that_cannot_be_read_holds_back_no_alert(redis_url: str, settings: Any) -> None:
+async def test_an_unreadable_summary_delays_no_alert(redis_url: str, settings: Any) -> None:
     """The statistics are on a server of their own, which is down at the time of the summary."""
     series = RedisServer().start()
     try:
@@ -242,7 +242,7 @@ async def test_a_summary_that_cannot_be_read_holds_back_no_alert(redis_url: str,
         series.stop()
 
 
-async def test_a_full_server_is_told_once(
+async def test_a_full_server_causes_one_message(
     plain_operator: OperatorMail, redis_server: RedisServer, settings: Any
 ) -> None:
     settings.ALERT_INTERVAL_S = 0.001
@@ -303,7 +303,7 @@ async def test_the_daily_summary_is_sent_once_to_staff_that_chose_it(operator: O
     assert await operator.check(3) == []
 
 
-async def test_people_without_the_right_are_not_told(operator: OperatorMail) -> None:
+async def test_accounts_without_the_right_get_no_alert(operator: OperatorMail) -> None:
     services = operator.services
     await _set_moderator(operator)
     await DamageCounts(services.store).add({"x": 2})

@@ -82,7 +82,7 @@ async def test_a_job_that_waits_too_long(operator: OperatorMail) -> None:
     await hold_alert(operator, add, perform, "Jobs wait too long")
 
 
-async def test_a_queue_of_mails_that_stands_still_delays_no_mail_about_it(operator: OperatorMail) -> None:
+async def test_a_blocked_queue_of_mails_delays_no_mail_about_itself(operator: OperatorMail) -> None:
     queue, old_ms = operator.services.mail_queue, operator.services.clock.now_ms() - DAY_MS
     await queue.node.execute("XADD", queue.stream_key, f"{old_ms}-0", "payload", b"x")
     for _ in range(2):
@@ -110,7 +110,7 @@ async def test_a_discrepancy(operator: OperatorMail) -> None:
     )
 
 
-async def test_memory_near_its_limit(plain_operator: OperatorMail, redis_server: RedisServer) -> None:
+async def test_memory_near_its_limit_is_an_alert(plain_operator: OperatorMail, redis_server: RedisServer) -> None:
     with redis_server.client() as client:
         used = client.info("memory")["used_memory"]
 
@@ -301,7 +301,7 @@ async def test_a_replica_that_is_killed(settings: Any) -> None:
             await hold_alert(operator, kill, restart, "A replica is lost or late")
 
 
-async def test_a_store_that_is_down_is_told_once_by_one_process(settings: Any) -> None:
+async def test_one_process_sends_one_mail_about_an_unreachable_store(settings: Any) -> None:
     settings.ALERT_MAIL, settings.ALERT_INTERVAL_S = ["operator@example.org"], 0.001
     server = RedisServer(aof=True).start()
     try:
@@ -328,7 +328,7 @@ async def test_a_store_that_is_down_is_told_once_by_one_process(settings: Any) -
         server.stop()
 
 
-async def test_a_store_that_comes_and_goes_is_told_a_few_times(settings: Any) -> None:
+async def test_an_unstable_store_causes_a_few_mails(settings: Any) -> None:
     settings.ALERT_MAIL, settings.ALERT_INTERVAL_S = ["operator@example.org"], 0.001
     server = RedisServer().start()
     try:

@@ -94,7 +94,7 @@ async def test_posts_pushed_out_of_public_are_no_damage_after_a_deletion(
 
 
 @pytest.mark.usefixtures("here")
-def test_a_whole_audit_replaces_the_damage_on_the_dashboard_by_what_it_left() -> None:
+def test_a_whole_audit_replaces_the_damage_on_the_dashboard_by_the_remaining_damage() -> None:
     async def damage(services: Services) -> None:
         town = await SampleSite.build(World(services))
         await DamageCounts(services.store).add({"public_incomplete": 7})

@@ -106,7 +106,7 @@ async def test_links_in_warnings_and_polls_are_held_too(services: Services, alic
     assert dict(draft.fields).items() >= {"text": "which?"}.items()
 
 
-async def test_nothing_is_held_unless_the_site_says_so(services: Services, alice: Person) -> None:
+async def test_posts_are_held_only_if_the_site_is_set_to_hold_them(services: Services, alice: Person) -> None:
     await services.site.change(holds_first_links=False)
     await publish(services, alice)
     assert await texts_of(services, alice) == [LINK]

@@ -136,7 +136,7 @@ async def test_a_picture_that_a_post_names_twice_is_used_once(services: Services
     assert [len(post.extra.media) for post in await read_profile_posts(services, "alice")] == [0, 1, 0]
 
 
-async def test_a_job_that_fails_for_good_ends_the_import_with_what_it_recorded(
+async def test_a_job_that_fails_permanently_ends_the_import_and_keeps_its_recorded_posts(
     services: Services, world: World, monkeypatch
 ) -> None:
     alice = await world.person("alice")
@@ -256,7 +256,7 @@ def mention(name: str, href: str, shown: str = "bob") -> dict[str, Any]:
         (x_archive([tweet(1, "@bob hi")]), "@bob@twitter.com hi"),
     ],
 )  # fmt: skip
-async def test_a_mention_of_somebody_elsewhere_names_nobody_here(
+async def test_a_mention_of_an_account_elsewhere_mentions_no_account_of_this_site(
     services: Services, world: World, content: bytes, text: str
 ) -> None:
     alice, _ = await world.people("alice", "bob")

@@ -213,7 +213,7 @@ async def test_refused_rows_end_the_job_and_count_for_the_limit_of_rows(
     assert preview.counts["posts"] == 1
 
 
-async def test_an_import_says_that_the_rows_above_its_limit_are_left_out(
+async def test_an_import_reports_that_rows_above_its_limit_are_left_out(
     services: Services, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alice = await world.person("alice")

@@ -72,7 +72,7 @@ async def test_a_preview_shows_numbers_and_writes_nothing(services: Services, wo
         await services.imports.confirm(alice.id, preview.id)
 
 
-async def test_an_import_keeps_dates_notifies_nobody_and_is_repeatable(services: Services, world: World) -> None:
+async def test_an_import_keeps_dates_sends_no_notification_and_is_repeatable(services: Services, world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     file = mastodon(note(1, "<p>@bob hello</p>"), note(2, inReplyTo="https://example.org/1"))
@@ -171,7 +171,7 @@ async def test_an_import_that_lost_its_job_is_continued_or_discarded(services: S
     assert await services.repositories.transfers.all(alice.id) == []
 
 
-async def test_the_end_of_a_transfer_is_told_once_on_the_site(services: Services, world: World) -> None:
+async def test_the_end_of_a_transfer_notifies_its_account_once(services: Services, world: World) -> None:
     alice = await world.person("alice")
     await services.exports.request(alice.id, BASE_URL, "en")
     (job,) = await services.export_queue.fetch("abad1dea", 10, 1)
@@ -353,7 +353,7 @@ async def test_a_real_export_of_mastodon_is_imported_by_a_person(services: Servi
 # Lists of accounts
 
 
-async def test_lists_of_accounts_are_imported_and_nobody_is_notified(services: Services, world: World) -> None:
+async def test_lists_of_accounts_are_imported_without_notifications(services: Services, world: World) -> None:
     alice, bob, carol, dora = await world.people("alice", "bob", "carol", "dora")
     await carol.locks()
     header = "Account address,Show boosts,Notify on new posts,Languages\n"
@@ -377,7 +377,7 @@ async def test_lists_of_accounts_are_imported_and_nobody_is_notified(services: S
     assert (await services.blocks_and_mutes.relationship(alice.id, dora.id, now_ms)).blocks
 
 
-async def test_an_import_of_accounts_is_undone_but_for_what_existed_before(services: Services, world: World) -> None:
+async def test_the_undo_of_an_import_of_accounts_keeps_earlier_relations(services: Services, world: World) -> None:
     alice, bob, carol, dora, erik = await world.people("alice", "bob", "carol", "dora", "erik")
     await carol.locks()
     await alice.follows(bob)

@@ -82,7 +82,7 @@ def _without_numbers_of_code(said: str) -> list[str]:
     ("content", "reason"),
     [(b"{}", "unknown_format"), (zipped({SECRET: ""}), "unknown_format"), (mastodon()[:300], "unreadable")],
 )
-def test_a_trial_says_why_a_file_cannot_be_read(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_trial_names_the_reason_why_a_file_is_unreadable(tmp_path: Path, content: bytes, reason: str) -> None:
     file = tmp_path / "archive"
     file.write_bytes(content)
     with pytest.raises(CommandError, match=reason) as raised:

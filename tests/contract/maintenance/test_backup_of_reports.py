@@ -96,7 +96,7 @@ async def moderated(services: Services, world: World) -> ModeratedSite:
     return site
 
 
-async def test_a_restore_brings_back_what_staff_decided(
+async def test_a_restore_restores_the_decisions_of_staff(
     moderated: ModeratedSite, world: World, redis_server: RedisServer, tmp_path
 ) -> None:
     before = await moderated.read(moderated.services)

@@ -79,7 +79,7 @@ async def test_a_picture_of_a_post_stays_and_is_deleted_with_it(services, world:
     assert await MediaFiles().list_names() == []
 
 
-async def test_the_bytes_are_those_of_the_files(services, world: World):
+async def test_stored_sizes_equal_the_sizes_of_the_files(services, world: World):
     alice, bob = await world.people("alice", "bob")
     for owner in (alice, alice, bob):
         await upload(services, owner)
@@ -237,7 +237,7 @@ async def test_a_job_of_a_deleted_picture_leaves_no_file(services, world: World)
     assert await MediaFiles().list_names() == []
 
 
-async def test_the_audit_finds_and_repairs_what_does_not_agree(services, world: World):
+async def test_the_audit_finds_and_repairs_rows_that_contradict_the_files(services, world: World):
     alice = await world.person("alice")
     row, lost = await upload(services, alice), await upload(services, alice)
     await publish(services, alice, row, lost)

@@ -70,7 +70,9 @@ async def test_a_dry_run_counts_edges_and_changes_none(redis_url: str, ann: Pers
     assert set(redis_server.client().keys("*")) == before
 
 
-async def test_a_migration_prints_what_it_copied(ann: Person, target: str, target_server: RedisServer) -> None:
+async def test_a_migration_prints_the_number_of_copied_keys(
+    ann: Person, target: str, target_server: RedisServer
+) -> None:
     await ann.publishes("hello")
     said = await run("--to", target, verbosity=2)
     assert "posts:post: 1 keys" in said

@@ -150,7 +150,7 @@ REDIRECT_TARGETS = (
 )
 
 
-async def test_a_redirect_to_any_of_these_is_refused(site: RemoteServer, client: OutgoingClient) -> None:
+async def test_a_redirect_to_a_refused_address_is_refused(site: RemoteServer, client: OutgoingClient) -> None:
     async with remote_server("127.0.0.2", site.port) as private:
         targets = (*REDIRECT_TARGETS, f"http://127.0.0.2:{site.port}/", f"//127.0.0.2:{site.port}/")
         for number, target in enumerate(targets):
@@ -251,7 +251,7 @@ def endlessly(beginning: bytes, part: bytes) -> Answer:
     ],
     ids=["small chunks", "extensions of chunks", "informational responses"],
 )
-async def test_what_is_no_content_is_limited_too(
+async def test_responses_with_little_content_and_much_else_are_limited(
     site: RemoteServer, client: OutgoingClient, answer: Answer, is_cut: bool
 ) -> None:
     """Each would keep the event loop busy until the deadline, with less content than `max_bytes`."""

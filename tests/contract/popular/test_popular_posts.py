@@ -160,7 +160,9 @@ async def test_only_public_first_posts_are_popular_one_of_each_author(world: Wor
     assert await shown(world) == ["second"]
 
 
-async def test_readers_of_some_languages_get_the_ranking_of_these(world: World, acts: PersonReactions) -> None:
+async def test_readers_with_chosen_languages_get_the_ranking_of_these_languages(
+    world: World, acts: PersonReactions
+) -> None:
     people = await world.people("anna", "bea", "chloe", "reader")
     posts = [
         await author.publishes(text, details=PostDetails(language=language))

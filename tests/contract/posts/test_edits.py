@@ -187,7 +187,7 @@ async def test_newly_mentioned_accounts_are_notified_once_and_the_others_not_aga
         ]
 
 
-async def test_a_removed_mention_notifies_nobody(world: World, alice: Person) -> None:
+async def test_a_removed_mention_sends_no_notification(world: World, alice: Person) -> None:
     bob = await world.person("bob")
     post = await alice.publishes("hello")
     await alice.edits(post, "hello @bob")

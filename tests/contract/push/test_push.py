@@ -99,7 +99,9 @@ async def test_a_device_receives_a_message_that_only_it_can_read(
     assert claims["sub"].startswith(("mailto:", "https:", "http:"))
 
 
-async def test_a_message_says_who_and_what_only_if_the_reader_chose_it(scene: PushScene, three: ThreePeople) -> None:
+async def test_a_message_names_the_account_and_its_action_only_if_the_reader_chose_it(
+    scene: PushScene, three: ThreePeople
+) -> None:
     alice, bob, _ = three
     await scene.subscribe(alice, locale="de")
     await bob.publishes("@alice hello")
@@ -113,7 +115,7 @@ async def test_a_message_says_who_and_what_only_if_the_reader_chose_it(scene: Pu
     assert message["url"].startswith("/@bob/")
 
 
-async def test_nothing_is_sent_about_what_the_reader_may_not_see_when_it_is_sent(
+async def test_no_message_is_sent_about_a_post_that_the_reader_may_not_see_at_that_time(
     scene: PushScene, three: ThreePeople
 ) -> None:
     alice, bob, carol = three

@@ -204,7 +204,7 @@ async def test_a_hidden_quoted_post_leaves_a_gap(three: ThreePeople, quotes: Quo
     assert await quotes.stored(post) == []
 
 
-async def test_the_page_of_a_muted_author_shows_what_the_author_quotes_from_itself(
+async def test_the_page_of_a_muted_author_shows_quotes_of_the_authors_own_posts(
     three: ThreePeople, quotes: Quotes
 ) -> None:
     alice, _, carol = three

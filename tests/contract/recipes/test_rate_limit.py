@@ -128,7 +128,7 @@ async def test_any_60_seconds_grant_less_than_twice_the_limit(limits: RateLimite
 
 
 @pytest.mark.parametrize("elapsed", [0, 1, 29_999, 30_000, 59_999])
-async def test_64_clients_at_once_get_exactly_what_the_formula_grants(clients: list[Store], elapsed: int) -> None:
+async def test_64_concurrent_clients_get_exactly_the_hits_of_the_formula(clients: list[Store], elapsed: int) -> None:
     rule, model, now_ms = Rule("post", 100), RateModel(100), START + MINUTE_MS + elapsed
     calls = [(START + MINUTE_MS - 1, 70), (now_ms, 3)]  # now_ms: 64 clients, 3 times each
     expected = [sum(model.hit(at) for _ in range(64 * times)) for at, times in calls]

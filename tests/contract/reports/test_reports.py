@@ -259,7 +259,7 @@ async def test_the_cap_drops_the_report_that_was_closed_first(
     }
 
 
-async def test_a_full_queue_makes_room_among_the_reports_of_those_who_sent_the_most(
+async def test_a_full_queue_removes_a_report_of_the_reporter_with_most_reports(
     world: World, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "REPORTS_CAP", 12)
@@ -279,7 +279,7 @@ async def test_a_full_queue_makes_room_among_the_reports_of_those_who_sent_the_m
     assert newest == [targets[-1].id] * 3
 
 
-async def test_a_claimed_report_makes_no_room(
+async def test_a_full_queue_removes_no_claimed_report(
     world: World, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "REPORTS_CAP", 2)

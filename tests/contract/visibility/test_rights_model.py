@@ -127,7 +127,7 @@ async def list_seat(site: RightsSite, owner: Person) -> ViewerContext:
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, limit=st.integers(1, 4))
-def test_every_timeline_shows_what_the_rights_say(
+def test_every_timeline_equals_the_model_of_the_rights(
     redis_server: RedisServer, steps: list[tuple[str, int, int, int]], limit: int
 ) -> None:
     async def run() -> None:

@@ -17,24 +17,24 @@ def tell(board: Board, results: list[Finding | None], start_ms: int = MINUTE_MS)
     return board, told
 
 
-def test_an_alert_begins_with_the_second_check_and_is_told_once() -> None:
+def test_an_alert_begins_with_the_second_check_and_one_message() -> None:
     board, told = tell(Board(), [FULL, FULL, FULL, FULL])
     assert told == ["", "begin", "", ""]
     assert board.active["disk"].since_ms == MINUTE_MS
 
 
-def test_an_alert_ends_after_two_checks_without_it_and_is_told_once() -> None:
+def test_an_alert_ends_after_two_checks_without_it_and_with_one_message() -> None:
     board, told = tell(Board(), [FULL, FULL, None, FULL, None, None, None])
     assert told == ["", "begin", "", "", "", "end", ""]
     assert not board.alerts
     assert [name for name, _end_ms in board.past] == ["disk"]
 
 
-def test_a_single_check_tells_nothing() -> None:
+def test_a_single_failed_check_sends_no_message() -> None:
     assert tell(Board(), [FULL, None, FULL, None]) == (Board(started_ms=MINUTE_MS), ["", "", "", ""])
 
 
-def test_a_lasting_alert_is_told_again_once_a_day() -> None:
+def test_a_lasting_alert_sends_one_message_a_day() -> None:
     board, _ = tell(Board(), [FULL, FULL])
     board, told = tell(board, [FULL, FULL], start_ms=2 * MINUTE_MS + DAY_MS)
     assert told == ["remind", ""]

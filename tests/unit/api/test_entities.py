@@ -89,7 +89,7 @@ def test_a_post_has_every_field_that_clients_require():
     assert "favourited" not in status, "a visitor has no state"
 
 
-def test_a_post_tells_what_its_viewer_did():
+def test_a_post_contains_the_reactions_of_its_viewer():
     status = status_fields(entry(viewer=ViewerState(own=True, liked=True, pinned=True)), (), SITE)
     names = ("favourited", "reblogged", "bookmarked", "muted", "pinned")
     assert [status[name] for name in names] == [True, False, False, False, True]

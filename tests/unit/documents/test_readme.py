@@ -10,7 +10,7 @@ PAGE = (ROOT / "README.md").read_text()
 TWO_SCREENS = 80
 
 
-def test_its_figures_are_those_of_the_last_benchmarks() -> None:
+def test_the_figures_of_the_readme_are_those_of_the_last_benchmarks() -> None:
     table = f"{readme.BEGIN}\n\n{readme.figures()}\n"
     assert table in PAGE, "`python -m benchmarks readme` writes the table"
     assert all(f"\n| {row.what} |" in PAGE for row in readme.ROWS)

@@ -24,14 +24,14 @@ SHAPE = FollowerDistribution.of_degrees(DEGREES)
 
 @settings(max_examples=30, deadline=None)
 @given(accounts=st.integers(1_000, 10**10), mean=st.floats(1, 500))
-def test_everybody_is_in_one_group_and_nobody_is_followed_by_too_many(accounts: int, mean: float) -> None:
+def test_every_account_is_in_one_group_and_has_a_limited_number_of_followers(accounts: int, mean: float) -> None:
     groups = SHAPE.groups(accounts, mean)
     assert sum(group.accounts for group in groups) == pytest.approx(accounts, rel=0.01)
     assert max(group.followers for group in groups) <= accounts * MAX_FOLLOWED_SHARE
 
 
 @pytest.mark.parametrize("accounts", [10**5, 10**7, 10**9])
-def test_the_mean_is_the_one_asked_for_and_the_most_followed_rise_with_the_site(accounts: int) -> None:
+def test_the_mean_is_as_requested_and_the_largest_number_of_followers_rises_with_the_site(accounts: int) -> None:
     groups = SHAPE.groups(accounts, 50)
     edges = sum(group.accounts * group.followers for group in groups)
     assert edges == pytest.approx(50 * accounts, rel=0.01)

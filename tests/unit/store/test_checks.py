@@ -66,7 +66,7 @@ def test_replicas_cannot_be_required_behind_twemproxy(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["redis+sentinel", "redis+cluster"])
-def test_the_operator_decides_what_a_failover_may_lose(
+def test_the_check_warns_until_the_operator_sets_require_replicas(
     monkeypatch: pytest.MonkeyPatch, settings: Any, scheme: str
 ) -> None:
     settings.SECURITY_CONTACT = "mailto:security@social.example.org"

@@ -277,7 +277,7 @@ def test_the_address_of_a_replica_may_be_ipv6() -> None:
 
 
 @pytest.mark.parametrize("host", [None, b""])
-def test_a_member_without_a_host_is_at_the_host_that_was_asked(host: bytes | None) -> None:
+def test_a_member_without_a_host_has_the_host_of_the_queried_sentinel(host: bytes | None) -> None:
     assert _member_address([host, 7001, b"id"], "10.0.0.1") == ("10.0.0.1", 7001)
     with pytest.raises(StoreUnavailable, match="cluster-announce-hostname"):
         _member_address([b"?", 7001, b"id"], "10.0.0.1")

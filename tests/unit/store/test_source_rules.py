@@ -32,7 +32,7 @@ def sources(suffix: str, *folders: str) -> Iterator[tuple[str, str]]:
             yield path.relative_to(ROOT).as_posix(), path.read_text()
 
 
-def test_html_is_declared_safe_in_these_places_alone() -> None:
+def test_only_the_listed_modules_declare_html_as_safe() -> None:
     python = sources(".py", "socialsite", "accounts", "timelines")
     assert {path for path, text in python if SAFE.search(text)} <= DECLARING_SAFE
     unsafe = re.compile(r"\|\s*safe(seq)?\b|autoescape\s+off")
@@ -51,7 +51,7 @@ UPLOADS = re.compile(r"\.FILES\b(?!:)|\b(?:File|Image)Field\b|\bdefault_storage\
 TAKING_FILES = ["socialsite/web/uploads.py", "timelines/media/storage.py"]
 
 
-def test_files_are_read_and_stored_in_these_places_alone() -> None:
+def test_only_the_listed_modules_read_and_store_files() -> None:
     """Views get files by `get_files`; `if not request.FILES:` only checks that a body contains text."""
     python = sources(".py", "socialsite", "accounts", "timelines")
     assert [path for path, text in python if UPLOADS.search(text)] == TAKING_FILES
@@ -86,7 +86,7 @@ def values_of(name: str, script: str) -> Iterator[str]:
                 yield parts[min(place, len(parts) - 1)].strip()
 
 
-def test_scripts_touch_the_keys_they_are_given_and_make_none_of_what_they_read() -> None:
+def test_scripts_use_only_keys_that_they_are_given() -> None:
     """Otherwise a cluster could not route the keys, and a user's text could name a key."""
     calls, wrong = 0, []
     for path, script in scripts():

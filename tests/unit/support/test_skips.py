@@ -16,7 +16,7 @@ def test_known(): assert False
 
 
 @pytest.mark.parametrize(("ci", "status"), [("true", 1), ("", 0)])
-def test_a_run_ends_with_what_was_skipped_and_a_skip_fails_in_ci(tmp_path: Path, ci: str, status: int) -> None:
+def test_a_run_ends_with_its_skipped_tests_and_a_skip_fails_in_ci(tmp_path: Path, ci: str, status: int) -> None:
     (tmp_path / "test_sample.py").write_text(SAMPLE)
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "tests.plugins.skips", "-p", "no:django",

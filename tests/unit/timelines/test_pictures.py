@@ -87,7 +87,7 @@ def test_a_picture_without_a_description_has_a_name_and_a_mark() -> None:
     assert "data-undescribed" in html
 
 
-def test_sensitive_pictures_are_shown_only_when_the_reader_asks() -> None:
+def test_sensitive_pictures_are_hidden_until_the_reader_opens_them() -> None:
     html = entry_html(entry(picture(1), picture(2), sensitive=True), "en")
     cover = html.partition('<details class="pictures-cover">')[2].partition("</details>")[0]
     assert "Sensitive: show 2 pictures" in cover
@@ -102,7 +102,7 @@ def test_a_content_warning_folds_the_pictures_together_with_the_text() -> None:
     assert html.count("<img") == folded.count("<img") == 2
 
 
-def test_an_animation_stands_still_for_readers_who_want_less_motion() -> None:
+def test_an_animation_does_not_play_for_readers_with_reduced_motion() -> None:
     html = entry_html(entry(picture(is_animated=True)), "en")
     assert '<source media="(prefers-reduced-motion: no-preference)" srcset="/media/1-secret1/full.webp">' in html
     assert "<source" not in entry_html(entry(picture()), "en")
@@ -111,7 +111,9 @@ def test_an_animation_stands_still_for_readers_who_want_less_motion() -> None:
 @pytest.mark.parametrize(
     ("focus", "classes"), [((0.0, 0.0), "x-2 y-2"), ((-1.0, 1.0), "x-0 y-0"), ((1.0, -1.0), "x-4 y-4")]
 )
-def test_the_focal_point_decides_what_a_cropped_picture_shows(focus: tuple[float, float], classes: str) -> None:
+def test_the_focal_point_selects_the_visible_part_of_a_cropped_picture(
+    focus: tuple[float, float], classes: str
+) -> None:
     assert f'<img class="{classes}"' in entry_html(entry(picture(focus=focus)), "en")
 
 

@@ -45,7 +45,7 @@ def test_no_template_needs_more_than_the_content_security_policy_grants(template
     assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", text))
 
 
-def test_a_tab_of_a_profile_tells_that_older_posts_were_not_read() -> None:
+def test_a_tab_of_a_profile_says_that_older_posts_were_not_read() -> None:
     timeline = {"name": "profile:alice", "is_selection": True, "next_url": "/@alice/?before=7&tab=media", "live": False}
     assert "Older posts were not searched yet." in render_to_string("timelines/_empty.html", {"timeline": timeline})
 

@@ -11,7 +11,7 @@ MODULES = {
 }
 
 
-def test_a_module_stands_after_the_modules_that_it_imports() -> None:
+def test_the_bundle_contains_a_module_after_its_imports() -> None:
     assert bundle_modules("top", MODULES.__getitem__) == (
         "const module_deep = (() => {\nfunction b() {\n  return 1; // kept\n}\nclass C {}\nreturn { b, C };\n})();\n"
         "const module_mid = (() => {\nconst { b } = module_deep;\n\nconst own = b;\nconst a = own;\n"

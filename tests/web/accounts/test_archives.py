@@ -49,7 +49,7 @@ async def test_requests_for_the_account_are_events_of_its_security_page(alice: H
     assert {"archive_requested", "sessions_ended"} < {event["kind"] for event in events}
 
 
-async def test_nobody_else_downloads_an_archive(
+async def test_an_archive_is_downloaded_by_its_owner_only(
     alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, site: Services
 ) -> None:
     archive = (await alice.post_json(PAGE)).json()["archive"]

@@ -70,7 +70,7 @@ async def test_a_log_in_with_the_password_needs_the_code_too(visitor, device, si
     assert (await kinds(site))[0] == "login"
 
 
-async def test_a_json_client_learns_what_is_missing(visitor, device):
+async def test_a_json_client_gets_the_name_of_the_missing_step(visitor, device):
     answer = await visitor.log_in("alice")
     assert (answer.status_code, answer.json()["error"]) == (401, "factor_needed")
     assert not await visitor.is_signed_in()
@@ -371,7 +371,7 @@ async def test_one_browser_more_than_the_cap_replaces_the_least_recently_used(al
     assert not await site[BrowserRegistry].is_known(1, first)
 
 
-async def test_a_changed_factor_is_told_by_mail(alice, site, clock):
+async def test_a_changed_factor_sends_a_mail(alice, site, clock):
     await site.mail.mails.change(1, address="alice@example.org", language="en")
     device = await set_up_totp(alice, clock)
     await alice.post_json("/accounts/factors/remove/", factor="totp")

@@ -51,7 +51,7 @@ async def test_a_closed_site_shows_a_sentence_and_no_form(site: Services, visito
         assert "/accounts/signup/" not in (await visitor.get(path)).text
 
 
-async def test_an_applicant_sees_only_the_page_that_says_so(site: Services, visitor: HttpBrowser) -> None:
+async def test_an_applicant_sees_only_the_page_of_the_application(site: Services, visitor: HttpBrowser) -> None:
     await site.site.change(joining="approval")
     form = (await visitor.get("/accounts/signup/")).text
     assert 'name="reason"' in form

@@ -75,7 +75,7 @@ async def test_a_refused_form_has_the_cursor_in_the_first_wrong_field(visitor, a
     assert re.search(r'name="handle" value="alice"[^>]* autofocus', page.text)
 
 
-async def test_a_visitor_who_likes_a_post_comes_back_to_it_after_the_log_in(visitor, alice):
+async def test_a_visitor_who_likes_a_post_returns_to_it_after_the_log_in(visitor, alice):
     post = await alice.publish("hello")
     assert f'name="next" value="{post["url"]}"' in (await visitor.get(post["url"])).text
     answer = await visitor.post(f"/posts/{post['id']}/like/", next=post["url"])
@@ -229,7 +229,7 @@ async def test_fewer_passwords_wait_if_each_takes_long(monkeypatch: pytest.Monke
     assert time.monotonic() - began < 2 * passwords.WAIT_MAX_S
 
 
-async def test_a_log_out_deletes_what_the_browser_stored(alice):
+async def test_a_log_out_deletes_the_drafts_in_the_browser(alice):
     answer = await alice.post("/accounts/logout/")
     assert answer.headers["clear-site-data"] == '"cache", "storage"'
 

@@ -157,7 +157,7 @@ async def test_a_wrong_or_replaced_link_confirms_nothing(site, alice):
     ],
     ids=["a new password", "a log-out everywhere"],
 )
-async def test_the_link_of_an_address_ends_with_what_ends_the_access_of_a_thief(
+async def test_a_new_password_and_a_log_out_everywhere_end_the_link_of_an_address(
     site, alice, visitor, smtp, path, fields
 ):
     """Otherwise a thief who asked for an address of their own would get the account by it later."""
@@ -310,7 +310,7 @@ async def command_counts(site: Services) -> dict[str, int]:
     return {name: int(rest.split(",")[0]) for name, rest in pairs if name in names}
 
 
-async def test_nobody_uses_up_the_links_that_an_address_may_get_in_a_day(site, alice, visitor, smtp):
+async def test_requests_of_others_do_not_use_up_the_links_of_an_address(site, alice, visitor, smtp):
     await confirm(site, alice, smtp)
     site.clock = clock = FixedClock(site.clock.now_ms())
     site.mail.clock = site.mail_sending.clock = clock

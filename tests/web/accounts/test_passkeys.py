@@ -227,7 +227,7 @@ async def visitor_confirm(browser: HttpBrowser, passkey: SoftPasskey):
     return await browser.post_json("/accounts/confirm/", credential=credential)
 
 
-async def test_nobody_removes_the_passkey_of_another_account(alice, bob, passkey, site):
+async def test_an_account_cannot_remove_the_passkey_of_another_account(alice, bob, passkey, site):
     (id,) = (await site[FactorService].find(1)).passkeys
     assert (await bob.post_json("/accounts/factors/remove/", factor=id)).status_code == 404
     assert (await alice.post_json("/accounts/factors/remove/", factor=id)).status_code == 200

@@ -48,7 +48,7 @@ async def test_a_taken_handle_is_409(visitor, alice):
     assert PASSWORD not in page.text
 
 
-async def test_a_taken_handle_and_a_bad_password_are_told_together(visitor, alice):
+async def test_a_taken_handle_and_a_bad_password_are_reported_together(visitor, alice):
     answer = await visitor.post_json("/accounts/signup/", handle="alice", password1="password")
     assert answer.status_code == 422
     assert answer.json()["fields"] == {"handle": "This handle is taken.", "password1": "This password is too common."}
@@ -67,7 +67,7 @@ async def test_a_taken_handle_and_a_bad_password_are_told_together(visitor, alic
         ({}, []),
     ],
 )
-async def test_the_check_tells_the_faults_of_what_is_typed_and_creates_nothing(visitor, alice, typed, faults):
+async def test_the_check_reports_the_faults_of_typed_texts_and_creates_nothing(visitor, alice, typed, faults):
     answer = await visitor.post_json("/accounts/signup/check/", **typed)
     assert (answer.status_code, list(answer.json()["fields"])) == (200, faults)
     assert (await visitor.get_json("/@nora/")).status_code == 404
@@ -86,7 +86,7 @@ async def test_a_new_password_is_typed_once_where_scripts_show_it(visitor):
     assert (await visitor.post_json("/accounts/signup/", handle="nora", password1=PASSWORD)).status_code == 201
 
 
-async def test_a_form_with_errors_asks_for_accepted_passwords_again_and_focuses_the_first_error(visitor):
+async def test_a_form_with_errors_needs_accepted_passwords_again_and_focuses_the_first_error(visitor):
     page = await visitor.post("/accounts/signup/", handle="no spaces", password1=PASSWORD, password2=PASSWORD)
     assert re.findall('name="([^"]+)"[^>]* autofocus', page.text) == ["handle"]
     for name in ("password1", "password2"):

@@ -35,7 +35,7 @@ async def test_a_summary_is_mailed_once_a_period_however_many_workers_run(site, 
     assert len(smtp.messages) == 1  # nothing new: no mail
 
 
-async def test_a_summary_leaves_out_what_its_reader_may_not_see_or_has_read(site, alice, bob, smtp, world: World):
+async def test_a_summary_leaves_out_hidden_and_read_notifications(site, alice, bob, smtp, world: World):
     await confirm(site, alice, smtp)
     await alice.post("/accounts/mail/digest/", digest="weekly")
     await bob.post("/@alice/follow/")

@@ -62,7 +62,9 @@ async def test_actions_answer_with_the_relationship(open_api: OpenApi) -> None:
     ("action", "fields"),
     [("follow", {"notify": "true"}), ("follow", {"languages[]": "de"}), ("mute", {"notifications": "false"})],
 )
-async def test_what_is_not_offered_is_refused(open_api: OpenApi, action: str, fields: dict[str, str]) -> None:
+async def test_unsupported_options_of_an_action_are_refused(
+    open_api: OpenApi, action: str, fields: dict[str, str]
+) -> None:
     alice, bob_id = await open_api("alice"), await own_id(await open_api("bob"))
     answer = await alice.http.post(f"{ACCOUNTS}/{bob_id}/{action}", data=fields)
     assert answer.status_code == 422
@@ -104,7 +106,7 @@ async def test_followers_have_pages(open_api: OpenApi) -> None:
     assert [each["acct"] for each in (await alice.http.get(second.links["prev"]["url"])).json()] == ["erin", "dave"]
 
 
-async def test_the_own_profile_changes_only_what_was_sent(open_api: OpenApi) -> None:
+async def test_a_change_of_the_own_profile_keeps_absent_fields(open_api: OpenApi) -> None:
     alice = await open_api("alice")
     url = f"{ACCOUNTS}/update_credentials"
     changed = await alice.http.patch(url, data={"note": "I am", "fields_attributes[0][value]": "https://a.example.org"})
@@ -158,7 +160,7 @@ async def test_the_scope_of_each_part_is_needed(open_api: OpenApi) -> None:
     assert (await follow.get("/api/v1/bookmarks")).status_code == 403
 
 
-async def test_a_post_has_what_its_writer_prefers_unless_it_says_otherwise(open_api: OpenApi) -> None:
+async def test_a_post_has_the_defaults_of_its_author_for_absent_fields(open_api: OpenApi) -> None:
     alice = await open_api("alice")
     preferred = {"source[privacy]": "unlisted", "source[sensitive]": "true", "bot": "true"}
     account = (await alice.http.patch(f"{ACCOUNTS}/update_credentials", data=preferred)).json()

@@ -37,7 +37,7 @@ async def test_pages_stay_closed_to_other_sites(alice: HttpBrowser, path: str) -
     assert "access-control-allow-origin" not in answer.headers
 
 
-async def test_the_limits_are_told(limited_site: Services) -> None:
+async def test_responses_name_the_limits_of_requests(limited_site: Services) -> None:
     async with ApiClient(application) as client:
         first = await client.get(OWN_ACCOUNT)
         assert first.headers["x-ratelimit-limit"] == "40"

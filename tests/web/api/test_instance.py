@@ -86,7 +86,7 @@ async def test_nodeinfo_names_the_api(open_api: OpenApi) -> None:
     assert data["version"] == "2.0"
 
 
-async def test_what_the_site_does_not_have_is_empty(open_api: OpenApi) -> None:
+async def test_unsupported_parts_of_the_instance_are_empty(open_api: OpenApi) -> None:
     client = await open_api("alice")
     for path in ("custom_emojis", "announcements", "instance/peers"):
         answer = await client.get(f"/api/v1/{path}")

@@ -132,7 +132,7 @@ async def test_the_whole_way_to_a_token(app: OAuthClient, alice: HttpBrowser, vi
     assert own.json()["username"] == "alice"
 
 
-async def test_the_consent_page_says_what_is_asked(app: OAuthClient, alice: HttpBrowser) -> None:
+async def test_the_consent_page_names_the_requested_permissions(app: OAuthClient, alice: HttpBrowser) -> None:
     page = await alice.get(f"/oauth/authorize/?{urlencode(app.query(scope='read:lists write:statuses'))}")
     assert page.status_code == 200
     assert "Allow An app?" in page.text
@@ -144,7 +144,9 @@ async def test_the_consent_page_says_what_is_asked(app: OAuthClient, alice: Http
     assert '<html lang="de"' in german.text
 
 
-async def test_a_visitor_logs_in_and_comes_back(app: OAuthClient, visitor: HttpBrowser, alice: HttpBrowser) -> None:
+async def test_a_visitor_returns_to_the_consent_page_after_the_log_in(
+    app: OAuthClient, visitor: HttpBrowser, alice: HttpBrowser
+) -> None:
     address = f"/oauth/authorize?{urlencode(app.query())}"
     to_login = await visitor.get(address)
     assert to_login.status_code == 303
@@ -155,7 +157,7 @@ async def test_a_visitor_logs_in_and_comes_back(app: OAuthClient, visitor: HttpB
     assert "Allow An app?" in (await visitor.get(address)).text
 
 
-async def test_force_login_asks_for_the_password(app: OAuthClient, alice: HttpBrowser) -> None:
+async def test_force_login_requires_the_password(app: OAuthClient, alice: HttpBrowser) -> None:
     answer = await alice.get(f"/oauth/authorize?{urlencode(app.query(force_login='true'))}")
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/accounts/login/?next=%2Foauth%2Fauthorize")

@@ -76,7 +76,7 @@ async def test_more_ids_than_a_request_may_have_are_refused(
     assert (refused.status_code, list(refused.json()["details"])) == (422, [name])
 
 
-async def test_a_quote_says_why_the_reader_does_not_want_to_see_it(world, open_api: OpenApi) -> None:
+async def test_a_hidden_quote_names_the_filter_or_mute_that_hides_it(world, open_api: OpenApi) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await bob.publishes("hello")
     quote = await carol.publishes("look", details=PostDetails(quote_of=post.id))
@@ -220,7 +220,7 @@ async def test_suggestions_directory_and_trends_name_public_accounts(site, world
 @pytest.mark.parametrize(
     "path", ["conversations", "domain_blocks", "endorsements", "featured_tags", "notifications/requests"]
 )
-async def test_what_the_site_does_not_have_is_an_empty_list(site, world, open_api: OpenApi, path) -> None:
+async def test_unsupported_collections_are_empty_lists(site, world, open_api: OpenApi, path) -> None:
     await world.person("alice")
     assert (await (await open_api("alice")).get(f"/api/v1/{path}")).json() == []
     assert (await (await open_api()).get(f"/api/v1/{path}")).status_code == 401

@@ -35,7 +35,7 @@ async def test_a_mention_with_the_host_of_the_site_notifies_and_is_an_entity(ope
     assert [(each["type"], each["status"]["id"]) for each in notifications] == [("mention", status["id"])]
 
 
-async def test_a_client_is_told_of_mentions_that_it_does_not_expect(open_api: OpenApi, world: World) -> None:
+async def test_a_client_gets_an_error_with_unexpected_mentions(open_api: OpenApi, world: World) -> None:
     """mastodon/mastodon#18350: nothing is published and nobody notified, so that the client can ask first."""
     alice, bob, _carol = clients = [await open_api(handle) for handle in ("alice", "bob", "carol")]
     own = [await client.get("/api/v1/accounts/verify_credentials") for client in clients]

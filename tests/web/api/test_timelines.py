@@ -8,7 +8,7 @@ from tests.web.api.conftest import OpenApi
 STATUSES, HOME, PUBLIC = "/api/v1/statuses", "/api/v1/timelines/home", "/api/v1/timelines/public"
 
 
-async def test_the_cursors_select_what_mastodon_selects(open_api: OpenApi) -> None:
+async def test_the_cursors_select_the_same_posts_as_mastodon(open_api: OpenApi) -> None:
     alice = await open_api("alice")
     ids = [(await alice.post(STATUSES, status=f"{number}")).json()["id"] for number in range(6)]
 

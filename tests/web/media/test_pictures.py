@@ -186,7 +186,7 @@ async def test_a_refused_form_keeps_its_pictures(alice, site):
     ("content", "word"),
     [(b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC"), (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "JPEG"), (b"no", "JPEG")],
 )
-async def test_a_refused_format_is_told_at_once(alice, upload, site, content, word):
+async def test_a_refused_format_is_reported_immediately(alice, upload, site, content, word):
     answer = await upload(alice, content)
     assert answer.status_code == 422
     assert answer.json()["error"] == "media_refused"

@@ -55,7 +55,7 @@ async def test_the_metrics_contain_a_gauge_of_each_alert(site: Services, open_br
     assert 'socialsite_alert{name="store"} 0.0' in page
 
 
-async def test_staff_chooses_how_it_is_told(site: Services, sam: HttpBrowser) -> None:
+async def test_staff_chooses_mail_or_push_for_alerts(site: Services, sam: HttpBrowser) -> None:
     assert (await sam.get_json("/ops/alerts/")).json()["told_by"] == "mail"
     answer = await sam.post_json("/ops/alerts/", alerts="push", summary="1")
     assert answer.status_code == 200, answer.text
@@ -139,7 +139,7 @@ async def test_an_account_that_is_held_back_is_not_suggested(
     assert await site.follow_suggestions.suggestions(await id_of(site, "alice"), 20) == []
 
 
-async def test_an_unknown_account_is_told_beside_its_field(sam: HttpBrowser) -> None:
+async def test_an_unknown_account_is_reported_beside_its_field(sam: HttpBrowser) -> None:
     page = await sam.post("/ops/trends/", handle="nobody", action="hold")
     assert page.status_code == 422
     assert 'aria-describedby="held-handle-error"' in page.text

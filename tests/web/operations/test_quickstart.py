@@ -123,7 +123,7 @@ def test_a_taken_port_exits_1_with_one_line(start: Start) -> None:
 
 
 @pytest.mark.nightly
-def test_a_site_whose_output_nobody_reads_restarts_its_processes(start: Start) -> None:
+def test_a_site_with_unread_output_restarts_its_processes(start: Start) -> None:
     site = start().wait_until_ready()
     site.close_output()
     for role in ("worker", "web"):

@@ -193,7 +193,7 @@ async def test_a_thousand_reports_among_100_000_accounts_cost_little_cpu(
         assert min(took) < 0.05, path
 
 
-async def test_the_form_of_a_decision_has_what_the_report_says_and_answers_all_reports(
+async def test_the_form_of_a_decision_shows_the_report_and_answers_all_reports(
     site: Services, sam: HttpBrowser, world: World
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
@@ -217,7 +217,7 @@ async def test_the_form_of_a_decision_has_what_the_report_says_and_answers_all_r
     ]  # fmt: skip
 
 
-async def test_a_report_about_an_account_shows_what_others_see_of_it(
+async def test_a_report_about_an_account_shows_its_public_profile(
     site: Services, sam: HttpBrowser, world: World
 ) -> None:
     alice, bob = await world.people("alice", "bob")

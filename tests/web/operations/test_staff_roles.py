@@ -64,7 +64,7 @@ async def test_a_role_opens_exactly_the_urls_of_its_rights(site: Services, open_
                 assert refusal == "missing_right", (method, route.path)
 
 
-async def test_the_menu_shows_what_one_may_open(site: Services, open_browser: Any) -> None:
+async def test_the_menu_contains_only_pages_that_the_role_may_open(site: Services, open_browser: Any) -> None:
     owner = await staff_browser(site, open_browser, "olga", "owner")
     moderator = await staff_browser(site, open_browser, "mona", "moderator")
     groups = {
@@ -126,7 +126,7 @@ async def test_an_admin_changes_only_the_roles_of_moderators(site: Services, ope
     assert (await admin.post_json("/ops/staff/", handle="alice", role="none")).status_code == 200
 
 
-async def test_wrong_input_is_told_beside_its_field(site: Services, open_browser: Any) -> None:
+async def test_wrong_input_is_reported_beside_its_field(site: Services, open_browser: Any) -> None:
     owner = await staff_browser(site, open_browser, "olga", "owner")
     for fields, name, typed in (
         ({"handle": "nobody", "role": "admin"}, "handle", "nobody"),

@@ -64,7 +64,7 @@ async def test_a_sign_up_succeeds_although_the_mail_to_its_address_cannot_be_sto
     assert (await visitor.get_json("/accounts/mail/")).json()["pending"] == "alice@example.org"
 
 
-async def test_an_unreachable_store_signs_nobody_out(alice: HttpBrowser, server: RedisServer):
+async def test_an_unreachable_store_ends_no_session(alice: HttpBrowser, server: RedisServer):
     server.kill()
     answer = await alice.get("/")
     assert "sessionid" not in cookies_of(answer)

@@ -54,7 +54,7 @@ async def test_each_setting_is_in_one_group_and_changes_are_in_the_audit_log(sit
     await site.site.change(members_only=False)
 
 
-async def test_one_save_changes_all_groups_and_keeps_what_others_changed_meanwhile(
+async def test_one_save_changes_all_groups_and_keeps_concurrent_changes_of_others(
     site: Services, sam: HttpBrowser
 ) -> None:
     await site.site.change(about="Old words.", terms="Old terms.", members_invite=True)

@@ -73,7 +73,7 @@ async def test_a_reader_of_the_entry_gets_its_deletion_without_watching_it(
         await reader.receive_until(lambda message: message == deletion_of(post))
 
 
-async def test_watching_tells_a_private_deleted_post_only_to_readers_who_could_see_it(
+async def test_the_deletion_of_a_watched_private_post_is_sent_only_to_its_readers(
     daphne: DaphneProcess, people: People
 ) -> None:
     bob = people["bob"]

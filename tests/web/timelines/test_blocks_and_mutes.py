@@ -149,7 +149,7 @@ async def test_the_next_page_offers_to_undo(
     assert "Undo</button>" not in (await alice.get("/public/")).text
 
 
-async def test_a_mute_from_a_post_asks_how_long_and_leads_back(people: tuple[HttpBrowser, HttpBrowser]) -> None:
+async def test_a_mute_from_a_post_offers_durations_and_leads_back(people: tuple[HttpBrowser, HttpBrowser]) -> None:
     alice, _bob = people
     for referer, back in (
         ("http://testserver/tags/tea/?q=1", "/tags/tea/?q=1"),

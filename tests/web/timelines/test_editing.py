@@ -123,7 +123,7 @@ async def test_the_history_of_many_versions_has_pages(alice, open_browser):
     assert len((await visitor.get_json(url)).json()["versions"]) == 12
 
 
-async def test_who_may_not_see_the_post_does_not_see_its_history(alice, open_browser):
+async def test_the_history_is_hidden_from_readers_who_may_not_see_the_post(alice, open_browser):
     post = await alice.publish("secret", audience="followers")
     await edited(alice, post, text="still secret")
     bob = await open_browser("bob")

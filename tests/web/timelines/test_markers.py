@@ -93,7 +93,7 @@ async def test_a_date_leads_to_the_last_posts_of_that_day(alice, path):
             assert (await alice.get(location)).status_code == 200
 
 
-async def test_a_reader_who_follows_few_gets_suggestions_from_friends(alice, bob, world):
+async def test_a_reader_who_follows_few_accounts_gets_suggestions_of_followed_accounts(alice, bob, world):
     await world.person("carol")
     await alice.post_json("/@bob/follow/")
     await bob.post_json("/@carol/follow/")

@@ -146,7 +146,7 @@ async def test_a_first_post_that_is_sent_twice_is_published_once(newcomer):
     assert len((await newcomer.get_json("/@newcomer/")).json()["posts"]) == 1
 
 
-async def test_a_visitor_is_asked_to_log_in(visitor):
+async def test_a_visitor_is_redirected_to_the_log_in(visitor):
     for path in ("/welcome/", "/welcome/profile/", "/welcome/people/", "/welcome/post/"):
         assert (await visitor.get(path)).headers["location"].startswith("/accounts/login/")
         assert (await visitor.post_json(path)).status_code == 401

@@ -35,7 +35,7 @@ async def test_the_json_of_a_profile_has_the_pinned_posts(alice: HttpBrowser, bo
     assert (refused.status_code, refused.json()["error"]) == (422, "not_pinnable")
 
 
-async def test_a_sixth_pin_is_refused_with_what_to_do(alice: HttpBrowser) -> None:
+async def test_a_sixth_pin_is_refused_with_advice(alice: HttpBrowser) -> None:
     posts = [await alice.publish(str(number)) for number in range(6)]
     answers = [await alice.post_json(f"/posts/{post['id']}/pin/") for post in posts]
     assert [answer.status_code for answer in answers] == [200] * 5 + [409]

@@ -50,7 +50,7 @@ async def test_a_second_vote_and_bad_choices_are_refused(alice: HttpBrowser, bob
         ({"text": " "}, "text"),
     ],
 )
-async def test_a_refused_poll_keeps_what_was_typed(alice: HttpBrowser, fields: dict, wrong: str) -> None:
+async def test_a_refused_poll_keeps_the_typed_options(alice: HttpBrowser, fields: dict, wrong: str) -> None:
     sent = {**POLL, **fields}
     assert list((await alice.post_json("/posts/", **sent)).json()["fields"]) == [wrong]
     answer = await alice.post("/posts/", **sent)

@@ -43,7 +43,7 @@ async def test_public_timelines_show_the_languages_of_the_reader(
     assert await listed(alice, path) == [own, unknown, french, german]
 
 
-async def test_followed_hashtags_and_home(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_chosen_languages_filter_followed_hashtags_but_not_home(alice: HttpBrowser, bob: HttpBrowser) -> None:
     await alice.post_json("/tags/tea/follow/")
     await alice.post_json("/@bob/follow/")
     french = await publish(bob, "thé #tea", language="fr")

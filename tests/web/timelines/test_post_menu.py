@@ -18,7 +18,7 @@ async def test_a_reply_links_to_its_parent_by_the_handle_of_the_parents_author(
         assert f'<a href="{question["url"]}">Replying to <bdi>@bob</bdi></a>' in html
 
 
-async def test_a_reply_to_a_suspended_account_names_nobody(
+async def test_a_reply_to_a_suspended_account_names_no_account(
     alice: HttpBrowser, bob: HttpBrowser, site: Services
 ) -> None:
     question = await bob.publish("what is the time?")
@@ -29,7 +29,7 @@ async def test_a_reply_to_a_suspended_account_names_nobody(
     assert "@bob" not in html
 
 
-async def test_the_menu_offers_what_the_viewer_may_do(
+async def test_the_menu_contains_the_allowed_actions_of_the_viewer(
     alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser
 ) -> None:
     post = await bob.publish("hello")
@@ -43,7 +43,7 @@ async def test_the_menu_offers_what_the_viewer_may_do(
     assert all("data-copy" in html for html in (others, own, strangers))
 
 
-async def test_blocking_asks_first_and_is_undone_on_the_profile(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_a_block_needs_a_confirmation_and_is_undone_on_the_profile(alice: HttpBrowser, bob: HttpBrowser) -> None:
     question = (await alice.get("/@bob/block/")).text
     assert '<form method="post" action="/@bob/block/">' in question
     assert "/@bob/unblock/" not in (await alice.get("/@bob/")).text

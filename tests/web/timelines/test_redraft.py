@@ -11,7 +11,7 @@ def value_of(page: str, name: str) -> str:
     return found[1] if found else ""
 
 
-async def test_the_form_has_all_that_the_post_says(alice: HttpBrowser) -> None:
+async def test_the_form_contains_all_fields_of_the_post(alice: HttpBrowser) -> None:
     parent = await alice.publish("a question")
     fields: dict[str, object] = {
         "text": "worth <b>another</b> try", "spoiler_text": "Spiders", "language": "de", "audience": "unlisted",

@@ -175,7 +175,7 @@ async def test_reports_have_a_rule_of_their_own(site: Services, alice: HttpBrows
     assert statuses == [201, 201, 429]
 
 
-async def test_the_outcome_is_told_without_staff_and_sanction(
+async def test_the_outcome_of_a_report_names_neither_staff_nor_sanction(
     site: Services, alice: HttpBrowser, bob: Person, world: World
 ) -> None:
     staff = await world.person("moderatorin")
