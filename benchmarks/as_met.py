@@ -273,7 +273,7 @@ async def store_posts(
     changes = (command for post in posts for command in commands_of(post))
     commands = itertools.chain(changes, count_commands(), add_hashtags(posts))
     while batch := list(itertools.islice(commands, BATCH)):
-        await services.store.gather(batch)
+        await services.store.execute_all(batch)
     newest = [post.id for post in posts[-services.config.public_cap :] if post.is_discoverable]
     await services.repositories.public.add_many(newest)
 

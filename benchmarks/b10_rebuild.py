@@ -73,7 +73,7 @@ async def _create_accounts(services: "Services", followed: int) -> "tuple[Accoun
             ids.append((post_id, writer))
             commands.append(("ZADD", keys.author_feed(writer), post_id, post_id))
     for start in range(0, len(commands), 2_000):
-        await services.store.gather(commands[start : start + 2_000])
+        await services.store.execute_all(commands[start : start + 2_000])
     newest = sorted(ids, reverse=True)[:2_000]
     await store_posts(services, [Post(post_id, writer, random_text(chance, handles)) for post_id, writer in newest])
     return reader, len(ids)

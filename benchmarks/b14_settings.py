@@ -137,7 +137,7 @@ async def _account_bytes(most: int) -> float:
                 handle="somebody_here", password="rather long words 9", now_ms=services.clock.now_ms()
             )
             key = account_keys.account(AccountId(account.id))
-            return float((await services.store.gather([("MEMORY", "USAGE", key, "SAMPLES", 0)]))[0])
+            return float((await services.store.execute_all([("MEMORY", "USAGE", key, "SAMPLES", 0)]))[0])
 
 
 async def _durability(plan: Plan) -> list[Figure]:

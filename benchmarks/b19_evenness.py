@@ -46,7 +46,7 @@ async def publish_by_everybody(place: "Place", followers: dict[int, list[int]]) 
     people = sorted({*followers, *(one for many in followers.values() for one in many)})
     for start in range(0, len(people), BATCH):
         homes = (("RPUSH", keys.home_timeline(each), "-0") for each in people[start : start + BATCH])
-        await services.store.gather(homes)
+        await services.store.execute_all(homes)
     for author, readers in followers.items():
         post_id = services.ids.next_id()
         await services.repositories.author_feeds.add(AccountId(author), post_id)

@@ -94,11 +94,11 @@ async def restore_homes(services: Services, owners: Sequence[AccountId], cap: in
         commands: list[Command] = [
             ("RESTORE", keys.home_timeline(owner), 0, templates[more], "REPLACE") for owner, more in places
         ]
-        await services.store.gather(commands)
+        await services.store.execute_all(commands)
 
 
 async def dumped(services: Services, values: Sequence[int]) -> bytes:
     """Return a list in the format of RESTORE."""
     key = Key("timelines", tag="0", name="template")
-    replies = await services.store.node(key).pipeline([("RPUSH", key, *values), ("DUMP", key), ("DEL", key)])
+    replies = await services.store.node(key).execute_all([("RPUSH", key, *values), ("DUMP", key), ("DEL", key)])
     return bytes(replies[1])

@@ -136,7 +136,7 @@ async def store_posts(services: Services, posts: Sequence[Post]) -> None:
         if post.in_reply_to:
             commands.append(("ZADD", keys.replies(post.in_reply_to), post.id, post.id))
     for start in range(0, len(commands), BATCH):
-        await services.store.gather(commands[start : start + BATCH])
+        await services.store.execute_all(commands[start : start + BATCH])
     newest: list[PostId] = [post.id for post in posts[: services.config.public_cap]]
     await services.repositories.public.add_many(newest)
 

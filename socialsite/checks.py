@@ -216,7 +216,7 @@ async def _check_store(urls: StoreUrls) -> list[CheckMessage]:
 
 async def _check_node(node: Node) -> Sequence[CheckMessage]:
     try:
-        replies = await node.pipeline([("INFO", part) for part in ("server", "memory", "persistence")])
+        replies = await node.execute_all([("INFO", part) for part in ("server", "memory", "persistence")])
     except StoreError as error:
         return [_unreachable_error(f"{node.address}: {error}")]
     messages = check_server_info(str(node.address), parse_info(b"\r\n".join(replies)))
@@ -226,7 +226,7 @@ async def _check_node(node: Node) -> Sequence[CheckMessage]:
 
 async def _check_replica(replica: Node) -> list[CheckMessage]:
     try:
-        await Node.pipeline(replica, [("PING",)])  # the method of a replica would let the master answer
+        await Node.execute_all(replica, [("PING",)])  # the method of a replica would let the master answer
     except StoreError as error:
         hint = "Until it answers, its master answers all reads. Correct its address, or take it out of the URL."
         return [Warning(f"A replica does not answer: {error}", hint=hint, id="socialsite.W006")]

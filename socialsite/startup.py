@@ -133,7 +133,7 @@ async def share_newest_post_id(store: Store, ids: PostIdGenerator) -> None:
     """
     key = Key("map", tag="site", name="posts")
     with contextlib.suppress(StoreError):
-        ids.continue_after(await store.node(key).run(RAISE_NUMBER, [key], [ids.last_id]))
+        ids.continue_after(await store.node(key).execute(*RAISE_NUMBER.command([key], [ids.last_id])))
 
 
 async def share_newest_post_id_forever(store: Store, ids: PostIdGenerator) -> None:
@@ -198,7 +198,7 @@ async def require_usable_servers(store: Store, lowest: tuple[int, int] = MIN_VER
 async def _read_info(node: Node) -> dict[str, str]:
     """Return fields of INFO, or {} if the server does not answer, because then only its keys are unavailable."""
     try:
-        return parse_info(b"\r\n".join(await node.pipeline([("INFO", "server"), ("INFO", "memory")])))
+        return parse_info(b"\r\n".join(await node.execute_all([("INFO", "server"), ("INFO", "memory")])))
     except AccessDenied:
         raise
     except StoreUnavailable:

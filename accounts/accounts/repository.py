@@ -86,14 +86,14 @@ class AccountRepository:
         await self._accounts.execute("DEL", unclaimed)
         account.id = int(await self._accounts.execute("GET", handle) or NO_ACCOUNT_ID)
         if account.id != NO_ACCOUNT_ID and await self._is_free(AccountId(account.id)):
-            (written,) = await self.gather([create_account_command(account, facts)])
+            (written,) = await self.execute_all([create_account_command(account, facts)])
             return account if written else None
         return None
 
     async def free(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Delete an account that waits, so that its handle can be given again. Return False if it does not wait."""
         account = [keys.account(account_id)]
-        return bool(await self._accounts.write_script(FREE, account, flatten_fields(fields)))
+        return bool(await self._accounts.write(*FREE.command(account, flatten_fields(fields))))
 
     async def _is_free(self, account_id: AccountId) -> bool:
         state, freed = await self._accounts.execute("HMGET", keys.account(account_id), "state", "freed")
@@ -103,17 +103,17 @@ class AccountRepository:
         """Create the accounts in three round trips per node. Returns the account id of each handle, new or not."""
         await self._write_with_new_ids(accounts)
         ids = {account.handle: AccountId(account.id) for account in accounts}
-        claims = await self.gather([("SET", keys.handle(handle), id, "NX") for handle, id in ids.items()])
+        claims = await self.execute_all([("SET", keys.handle(handle), id, "NX") for handle, id in ids.items()])
         lost = [handle for handle, reply in zip(ids, claims, strict=True) if reply is None]
         if lost:  # another account has the handle
-            await self.gather([("DEL", keys.account(ids.pop(handle))) for handle in lost])
+            await self.execute_all([("DEL", keys.account(ids.pop(handle))) for handle in lost])
             ids |= await self.find_ids_by_handle(lost)
         return ids
 
     async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]:
         """Return the account id of each handle that an account has or had. Free handles are left out."""
         names = list(handles)
-        replies = await self.gather([("GET", keys.handle(handle)) for handle in names])
+        replies = await self.execute_all([("GET", keys.handle(handle)) for handle in names])
         pairs = zip(names, replies, strict=True)
         return {handle: AccountId(int(reply)) for handle, reply in pairs if reply is not None}
 
@@ -154,7 +154,7 @@ class AccountRepository:
 
     async def find(self, account_id: AccountId) -> Account | None:
         read = self.read_account(account_id)
-        return read.parse(await self._accounts.gather(read.commands))
+        return read.parse(await self._accounts.execute_all(read.commands))
 
     def read_account(self, account_id: AccountId) -> Read[Account | None]:
         """Return the read of an account, whose result is None if the account does not exist."""
@@ -173,7 +173,7 @@ class AccountRepository:
     async def find_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """Return the authors of the accounts that exist, by account id, in one round trip per node."""
         question = self.read_authors(account_ids)
-        return question.parse(await self._accounts.gather(question.commands))
+        return question.parse(await self._accounts.execute_all(question.commands))
 
     def read_authors(self, account_ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:
         """Return the read that `find_authors` executes.
@@ -242,7 +242,7 @@ class AccountRepository:
         """
         account, args = [keys.account(account_id)], [state, int(if_leaving), *flatten_fields(fields)]
         # This waits for replicas: a failover must not undo a suspension.
-        return _parse_changed(await self._accounts.write_script(CHANGE_STATE, account, args))
+        return _parse_changed(await self._accounts.write(*CHANGE_STATE.command(account, args)))
 
     async def set_password(self, account_id: AccountId, encoded: str, *, expected_hash: str = "") -> bool:
         """Store the hash if the stored hash is `expected_hash` (or that is empty). Returns whether it was stored."""
@@ -255,7 +255,7 @@ class AccountRepository:
         """
         account, args = [keys.account(account_id)], [*RESTRICTIONS[restriction], value]
         # This waits for replicas, as `change_state` does.
-        return _parse_changed(await self._accounts.write_script(SET_RESTRICTION, account, args))
+        return _parse_changed(await self._accounts.write(*SET_RESTRICTION.command(account, args)))
 
     # Roles of staff
 
@@ -265,7 +265,7 @@ class AccountRepository:
         `former_role` is the role of an account that the list does not contain yet.
         """
         args = [account_id, former_role, role, STAFF_CAP]
-        return int(await self._accounts.write_script(SET_ROLE, [keys.staff()], args))
+        return int(await self._accounts.write(*SET_ROLE.command([keys.staff()], args)))
 
     async def staff_roles(self) -> dict[AccountId, str]:
         """Return the roles by account id, also "" for accounts that lost their role."""
@@ -281,9 +281,9 @@ class AccountRepository:
         """Add an owner of an earlier release to the list of staff, unless the list had the account before."""
         await self._accounts.execute("HSETNX", keys.staff(), account_id, OWNER)
 
-    async def gather(self, commands: Sequence[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Sequence[Command]) -> list[Reply]:
         """Execute commands on any keys in one round trip per node."""
-        return await self._accounts.gather(commands)
+        return await self._accounts.execute_all(commands)
 
     async def last_id(self) -> int:
         """Return the highest account id."""
@@ -303,16 +303,16 @@ class AccountRepository:
             last = int(await self._accounts.execute("INCRBY", counter, len(unwritten)))
             recorded = await record_account_id(self._store, last)
             if recorded > last - len(unwritten):  # the counter lost writes, or a concurrent sign-up took the ids
-                await self._accounts[counter].run(RAISE_NUMBER, [counter], [recorded])
+                await self._accounts[counter].execute(*RAISE_NUMBER.command([counter], [recorded]))
                 continue
             for account_id, account in enumerate(unwritten, last - len(unwritten) + 1):
                 account.id = account_id
-            replies = await self.gather([create_account_command(account, facts) for account in unwritten])
+            replies = await self.execute_all([create_account_command(account, facts) for account in unwritten])
             unwritten = [account for account, new in zip(unwritten, replies, strict=True) if not new]
 
     async def _run_script(self, script: Script, account_id: AccountId, *args: str) -> int:
         key = keys.account(account_id)
-        reply: int = await self._accounts[key].run(script, [key], args)
+        reply: int = await self._accounts[key].execute(*script.command([key], args))
         return reply
 
 

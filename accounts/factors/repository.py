@@ -22,16 +22,16 @@ class FactorRepository:
     async def replace(self, account_id: AccountId, field: str, old: bytes | None, new: bytes | None) -> int:
         """Replace a value; None means absent. Returns 1, 0 if `old` is outdated, or -1 above PASSKEYS_CAP."""
         args = (field, old or b"", new or b"", PASSKEYS_CAP)
-        # `write_script` waits for replicas if they are required: after a failover a used code must stay used.
-        return int(await self._accounts.write_script(REPLACE_FACTOR_SCRIPT, [keys.factors(account_id)], args))
+        # `write` waits for replicas if they are required: after a failover a used code must stay used.
+        return int(await self._accounts.write(*REPLACE_FACTOR_SCRIPT.command([keys.factors(account_id)], args)))
 
     async def delete_all(self, account_id: AccountId) -> None:
-        await self._accounts.write_one("DEL", keys.factors(account_id))
+        await self._accounts.write("DEL", keys.factors(account_id))
 
     async def add_challenge(self, digest: str) -> None:
         key = keys.passkey_challenge(digest)
-        await self._sessions[key].run(STORE_BRIEFLY_SCRIPT, [key], [1, CHALLENGE_TTL_MS])
+        await self._sessions[key].execute(*STORE_BRIEFLY_SCRIPT.command([key], [1, CHALLENGE_TTL_MS]))
 
     async def take_challenge(self, digest: str) -> bool:
         """Delete a challenge. Only one of several concurrent calls returns True."""
-        return bool(await self._sessions.write_one("DEL", keys.passkey_challenge(digest)))
+        return bool(await self._sessions.write("DEL", keys.passkey_challenge(digest)))

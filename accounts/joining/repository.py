@@ -50,7 +50,7 @@ class JoiningRepository:
         """Replace an invitation; None means absent. Returns 1, 0 if `old` is outdated, or -1 at the cap."""
         rows = [encode_invitation(row) if row is not None else b"" for row in (old, new)]
         key, args = keys.invitations(code.inviter_id), [code.secret, *rows, INVITATIONS_CAP]
-        return int(await self._accounts.write_script(REPLACE_FACTOR_SCRIPT, [key], args))
+        return int(await self._accounts.write(*REPLACE_FACTOR_SCRIPT.command([key], args)))
 
     async def change_invitation(self, code: InvitationCode, edit: Callable[[Invitation], Invitation | None]) -> bool:
         """Replace an invitation by what `edit` returns, or delete it if that is None. Return whether it existed.
@@ -68,14 +68,14 @@ class JoiningRepository:
 
     async def delete_invitations(self, account_id: AccountId) -> None:
         """Delete the invitations of a deleted account."""
-        await self._accounts.write_one("UNLINK", keys.invitations(account_id))
+        await self._accounts.write("UNLINK", keys.invitations(account_id))
 
     # Applications
 
     async def find_applications(self, account_ids: Sequence[AccountId]) -> dict[AccountId, Application]:
         """Return the applications that the accounts stored at their sign-up."""
         commands = [("HMGET", keys.account(account_id), *APPLICATION_FIELDS) for account_id in account_ids]
-        replies = await self._accounts.gather(commands)
+        replies = await self._accounts.execute_all(commands)
         return dict(zip(account_ids, map(_parse_application, replies), strict=True))
 
     async def decide(self, account_id: AccountId, decision: Sequence[str | int]) -> int:
@@ -83,19 +83,19 @@ class JoiningRepository:
 
         Returns 0, the id of the account that decided before, or -1 if none is possible.
         """
-        return int(await self._accounts.write_script(DECIDE_SCRIPT, [keys.account(account_id)], decision))
+        return int(await self._accounts.write(*DECIDE_SCRIPT.command([keys.account(account_id)], decision)))
 
     # Networks
 
     async def count_sign_up(self, network: str) -> int:
         """Count a sign-up of the network, and return how many it has sent in about a week."""
         key = keys.network_sign_ups(_digest(network))
-        _reply, count = await self._accounts.write(key, ("SET", key, 0, "PX", 7 * DAY_MS, "NX"), ("INCR", key))
+        _reply, count = await self._accounts.write_all([("SET", key, 0, "PX", 7 * DAY_MS, "NX"), ("INCR", key)])
         return int(count)
 
     async def count_by_network(self, networks: Sequence[str]) -> dict[str, int]:
         """Return how many sign-ups each network has sent in about a week."""
-        replies = await self._accounts.gather([("GET", keys.network_sign_ups(_digest(each))) for each in networks])
+        replies = await self._accounts.execute_all([("GET", keys.network_sign_ups(_digest(each))) for each in networks])
         return {network: int(reply or 0) for network, reply in zip(networks, replies, strict=True)}
 
 

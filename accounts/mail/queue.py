@@ -22,7 +22,7 @@ class MailQueue(JobQueue):
         return Key("jobs", tag=QUEUE_NAME, name="due")
 
     async def postpone(self, payload: bytes, until_ms: int) -> None:
-        await self._store.write_one("ZADD", self.due_key, until_ms, payload)
+        await self._store.write("ZADD", self.due_key, until_ms, payload)
 
     async def read_postponed(self, limit: int) -> list[bytes]:
         """Return the payloads of the mails whose next try comes first."""
@@ -30,4 +30,4 @@ class MailQueue(JobQueue):
 
     async def move_due(self, now_ms: int) -> int:
         """Move the jobs whose time has come to the stream. Return their number, at most DUE_PER_BATCH."""
-        return int(await self.node.run(MOVE_DUE, [self.due_key, self.stream_key], [now_ms, DUE_PER_BATCH]))
+        return int(await self.node.execute(*MOVE_DUE.command([self.due_key, self.stream_key], [now_ms, DUE_PER_BATCH])))

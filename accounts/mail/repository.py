@@ -43,7 +43,7 @@ class MailRepository:
         changed = [keys.account(account_id), keys.mail_account(account_id)]
         expected = (1, former.address, former.pending) if former else (0, "", "")
         arguments = [part for pair in fields.items() for part in pair]
-        return bool(await self._accounts.write_script(CHANGE_ADDRESS, changed, [*expected, *arguments]))
+        return bool(await self._accounts.write(*CHANGE_ADDRESS.command(changed, [*expected, *arguments])))
 
     # Owners of addresses
 
@@ -53,11 +53,11 @@ class MailRepository:
 
     async def claim(self, digest: str, account_id: AccountId) -> bool:
         """Make the account the owner of the address if it has none. Return whether the account is the owner now."""
-        return bool(await self._accounts.write_script(CLAIM_ADDRESS, [keys.address_owner(digest)], [account_id, ""]))
+        return bool(await self._accounts.write(*CLAIM_ADDRESS.command([keys.address_owner(digest)], [account_id, ""])))
 
     async def release(self, digest: str, account_id: AccountId) -> None:
         """Remove the account as the owner of the address, if it is the owner."""
-        await self._accounts.write_script(CLAIM_ADDRESS, [keys.address_owner(digest)], ["", account_id])
+        await self._accounts.write(*CLAIM_ADDRESS.command([keys.address_owner(digest)], ["", account_id]))
 
     # The state of mails
 
@@ -75,10 +75,10 @@ class MailRepository:
         """Store the state of a mail, with `only_new` unless it has one. Return False if the account is deleted."""
         changed = [keys.account(account_id), keys.sent_mails(account_id)]
         args = (mail_id, encode_mail(mail), MAILS_CAP, int(only_new))
-        return bool(await self._accounts.write_script(STORE_MAIL, changed, args))
+        return bool(await self._accounts.write(*STORE_MAIL.command(changed, args)))
 
     async def delete_mail(self, account_id: AccountId, mail_id: str) -> None:
-        await self._accounts.write_one("HDEL", keys.sent_mails(account_id), mail_id)
+        await self._accounts.write("HDEL", keys.sent_mails(account_id), mail_id)
 
     async def delete_all(self, account_id: AccountId) -> None:
-        await self._accounts.write_one("UNLINK", keys.mail_account(account_id), keys.sent_mails(account_id))
+        await self._accounts.write("UNLINK", keys.mail_account(account_id), keys.sent_mails(account_id))

@@ -44,8 +44,8 @@ class OAuthRepository:
         The others get the reference of the token that the code gave, if it is stored, else None.
         """
         key = keys.authorization_code(client_id, hash_secret(secret))
-        # `write_script` waits for replicas if they are required: after a failover the code must stay used.
-        value = await self._apps.write_script(TAKE_CODE_SCRIPT, [key])
+        # `write` waits for replicas if they are required: after a failover the code must stay used.
+        value = await self._apps.write(*TAKE_CODE_SCRIPT.command([key]))
         if value == USED:
             return None
         if value is not None and value[0] < FIRST_BYTE_OF_CODES:
@@ -55,4 +55,4 @@ class OAuthRepository:
     async def complete_code(self, client_id: ClientId, secret: str, token_reference: str) -> None:
         """Store which token a used code gave."""
         key = keys.authorization_code(client_id, hash_secret(secret))
-        await self._apps.write_one("SET", key, token_reference, "XX", "KEEPTTL")
+        await self._apps.write("SET", key, token_reference, "XX", "KEEPTTL")

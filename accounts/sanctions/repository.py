@@ -54,7 +54,7 @@ class SanctionRepository:
         while (room := await self.find_room(sanction)) is not None:
             count, ended_ids = room
             if ended_ids:
-                await self._accounts.write_one("HDEL", keys.sanctions(sanction.account_id), *ended_ids)
+                await self._accounts.write("HDEL", keys.sanctions(sanction.account_id), *ended_ids)
             if await self._store_value(sanction, b"", is_news=is_news, count=count):
                 return
 
@@ -78,7 +78,7 @@ class SanctionRepository:
         changed = [keys.account(sanction.account_id), keys.sanctions(sanction.account_id)]
         expected = "" if count is None else count
         args = (sanction.id, former, encode_sanction(sanction), int(is_news), expected)
-        reply = await self._accounts.write_script(STORE_SANCTION, changed, args)
+        reply = await self._accounts.write(*STORE_SANCTION.command(changed, args))
         if reply < 0:
             raise AccountNotFound
         return bool(reply)
@@ -91,7 +91,7 @@ class SanctionRepository:
         return sanction
 
     async def find_many(self, references: Sequence[Reference]) -> list[Sanction | None]:
-        replies = await self._store.gather([("HGET", keys.sanctions(account), id) for account, id in references])
+        replies = await self._store.execute_all([("HGET", keys.sanctions(account), id) for account, id in references])
         return [None if reply is None else decode_sanction(reply) for reply in replies]
 
     async def list_all(self, account_id: AccountId) -> list[Sanction]:
@@ -101,8 +101,8 @@ class SanctionRepository:
 
     async def mark_read(self, account_id: AccountId) -> None:
         """Remove the mark of the account that it has news about its sanctions."""
-        await self._accounts.write_one("HDEL", keys.account(account_id), "sanctions")
+        await self._accounts.write("HDEL", keys.account(account_id), "sanctions")
 
     async def delete_all(self, account_id: AccountId) -> None:
         """Delete the sanctions of a deleted account."""
-        await self._accounts.write_one("UNLINK", keys.sanctions(account_id))
+        await self._accounts.write("UNLINK", keys.sanctions(account_id))

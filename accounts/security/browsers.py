@@ -94,7 +94,7 @@ class BrowserRegistry:
         others = [id for id in await self.list_browsers(account_id) if id != browser_id(browser)]
         args = (browser_id(browser), msgspec.msgpack.encode(record), BROWSER_TTL_MS, *others[BROWSERS_CAP - 1 :])
         key = keys.browsers(account_id)
-        await self.store.component("accounts")[key].run(REMEMBER_BROWSER_SCRIPT, [key], args)
+        await self.store.component("accounts")[key].execute(*REMEMBER_BROWSER_SCRIPT.command([key], args))
 
     async def list_browsers(self, account_id: AccountId) -> dict[str, BrowserRecord]:
         """Return the browsers by id, the last used first."""
@@ -106,7 +106,7 @@ class BrowserRegistry:
 
     async def forget(self, account_id: AccountId, id: str) -> None:
         """Delete a browser. It is no error if there is none."""
-        await self.store.write_one("HDEL", keys.browsers(account_id), id)
+        await self.store.write("HDEL", keys.browsers(account_id), id)
 
 
 def browser_id(browser: KnownBrowser) -> str:

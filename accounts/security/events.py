@@ -61,30 +61,32 @@ class SecurityEvents:
         cap = 0 if account_id is None else REFUSALS_CAP if is_refusal else EVENTS_CAP
         args = (msgspec.msgpack.encode(event), cap, EVENT_TTL_MS)
         accounts = self.store.component("accounts")
-        await accounts[key].run(ADD_EVENT_SCRIPT, [key], args)
+        await accounts[key].execute(*ADD_EVENT_SCRIPT.command([key], args))
         if kind == "login" and event.network and account_id is not None:
             network, numbers = _network_key(event.network), (account_id, event.at_ms, NETWORK_CAP, EVENT_TTL_MS)
-            await accounts[network].run(ADD_TO_NETWORK_SCRIPT, [network], numbers)
+            await accounts[network].execute(*ADD_TO_NETWORK_SCRIPT.command([network], numbers))
 
     async def list_newest(self, account_id: AccountId) -> Sequence[SecurityEvent]:
         """Return the events of the last 90 days, newest first."""
         lists = (keys.security_events(account_id), EVENTS_CAP), (keys.security_refusals(account_id), REFUSALS_CAP)
-        replies = await self.store.gather([("LRANGE", key, 0, cap - 1) for key, cap in lists])
+        replies = await self.store.execute_all([("LRANGE", key, 0, cap - 1) for key, cap in lists])
         events = [_decoder.decode(value) for reply in replies for value in reply]
         oldest_ms = self.clock.now_ms() - EVENT_TTL_MS
         return sorted((event for event in events if event.at_ms > oldest_ms), key=lambda event: -event.at_ms)
 
     async def list_accounts(self, networks: Iterable[str]) -> list[AccountId]:
         """Return the accounts that logged in from one of the networks lately."""
-        replies = await self.store.gather([("ZREVRANGE", _network_key(each), 0, NETWORK_CAP - 1) for each in networks])
+        replies = await self.store.execute_all(
+            [("ZREVRANGE", _network_key(each), 0, NETWORK_CAP - 1) for each in networks]
+        )
         return list(dict.fromkeys(AccountId(int(id)) for reply in replies for id in reply))
 
     async def delete_all(self, account_id: AccountId) -> None:
         """Delete the events, networks, browsers and second factors of a deleted account."""
         networks = {event.network for event in await self.list_newest(account_id)}
-        await self.store.gather([("ZREM", _network_key(each), account_id) for each in networks])
+        await self.store.execute_all([("ZREM", _network_key(each), account_id) for each in networks])
         builders = (keys.security_events, keys.security_refusals, keys.browsers, keys.factors)
-        await self.store.write_one("UNLINK", *(build_key(account_id) for build_key in builders))
+        await self.store.write("UNLINK", *(build_key(account_id) for build_key in builders))
 
 
 def _network_key(network: str) -> Key:

@@ -56,7 +56,7 @@ async def load_token(request: SiteRequest) -> None:
     tokens, text = request.services[AccessTokenService], find_bearer_token(request)
     reads = tokens.read_commands(text)
     hits = request.services[ActionLimits].address_commands(request.client_address)
-    replies = await request.services.store.gather([*reads, *hits])
+    replies = await request.services.store.execute_all([*reads, *hits])
     request.account, token = tokens.parse_replies(text, replies[: len(reads)])
     request.token, request.has_invalid_token = token, token is None and bool(text or "access_token" in request.GET)
     request.decisions = [parse_decision(reply) for reply in replies[len(reads) :]]
@@ -81,12 +81,12 @@ async def load_session(request: SiteRequest) -> None:
     hits = services[ActionLimits].address_commands(request.client_address)
     badge = _badge_commands(request, cookie)
     try:
-        replies = await services.store.gather([*reads, *hits, *badge])
+        replies = await services.store.execute_all([*reads, *hits, *badge])
     except StoreUnavailable:
         if not (hits or badge) or request.method not in SAFE_METHODS:
             raise
         # The page is shown without limits and badge if their servers are down.
-        replies, hits, badge = await services.store.gather(reads), [], []
+        replies, hits, badge = await services.store.execute_all(reads), [], []
     account, session = services[SessionService].parse_session_replies(cookie, replies[: len(reads)], now_ms)
     request.account, request.session = account, session
     for reply in replies[len(reads) : len(reads) + len(hits)]:

@@ -31,7 +31,7 @@ class PendingLogins:
         """Return the cookie of a new pending log-in of the account."""
         token = SessionToken.generate(AccountId(account.id))
         key, args = _key(token), (_permission(account), PENDING_LOGIN_TTL_MS)
-        await self.store.component("sessions")[key].run(STORE_BRIEFLY_SCRIPT, [key], args)
+        await self.store.component("sessions")[key].execute(*STORE_BRIEFLY_SCRIPT.command([key], args))
         return token.cookie_value
 
     async def find(self, cookie: str | None) -> Account | None:
@@ -40,7 +40,7 @@ class PendingLogins:
         if token is None:
             return None
         key = _key(token)
-        value, fields = await self.store.gather([("GET", key), read_account_command(token.owner)])
+        value, fields = await self.store.execute_all([("GET", key), read_account_command(token.owner)])
         account = self.accounts.parse_account(token.owner, fields)
         if value is None or account is None:
             return None
@@ -49,7 +49,7 @@ class PendingLogins:
     async def finish(self, cookie: str | None) -> bool:
         """End a pending log-in. Only one of several concurrent calls returns True."""
         token = SessionToken.parse(cookie)
-        return token is not None and bool(await self.store.write_one("DEL", _key(token)))
+        return token is not None and bool(await self.store.write("DEL", _key(token)))
 
 
 def _permission(account: Account) -> str:

@@ -44,14 +44,14 @@ class SessionRepository:
         session, index = self._keys(token.owner, token.session_id)
         ttl_ms = self.limits.ttl_ms(stored.created_ms, now_ms)
         args = (token.session_id, encode(stored), now_ms, ttl_ms, self.limits.idle_timeout_ms, self.limits.max_sessions)
-        ended = await self._sessions[index].run(OPEN_SESSION_SCRIPT, [session, index], args)
+        ended = await self._sessions[index].execute(*OPEN_SESSION_SCRIPT.command([session, index], args))
         return [session_id.decode() for session_id in ended]
 
     async def save(self, token: SessionToken, stored: StoredSession) -> bool:
         """Replace the value of a session. Returns False if the session has ended."""
         session, index = self._keys(token.owner, token.session_id)
         args = (token.session_id, encode(stored))
-        return bool(await self._sessions[index].run(SAVE_SESSION_SCRIPT, [session, index], args))
+        return bool(await self._sessions[index].execute(*SAVE_SESSION_SCRIPT.command([session, index], args)))
 
     async def touch(self, owner: Owner, session_id: str, created_ms: int, last_used_ms: int, now_ms: int) -> None:
         """Store the time of the last use, at most once in `touch_interval_ms`."""
@@ -59,13 +59,13 @@ class SessionRepository:
             return
         session, index = self._keys(owner, session_id)
         args = (session_id, now_ms, self.limits.ttl_ms(created_ms, now_ms), self.limits.idle_timeout_ms)
-        await self._sessions[index].run(TOUCH_SESSION_SCRIPT, [session, index], args)
+        await self._sessions[index].execute(*TOUCH_SESSION_SCRIPT.command([session, index], args))
 
     async def list_sessions(self, owner: Owner) -> list[tuple[str, SessionRecord]]:
         """Return (id, session) of each stored session. The last used session comes first."""
         ids = await self._read_session_ids(owner)
         commands = [command for i in ids for command in self.read_commands(owner, i)]
-        replies = await self._sessions.gather(commands)
+        replies = await self._sessions.execute_all(commands)
         sessions = ((i, self.parse_session(*replies[2 * n : 2 * n + 2])) for n, i in enumerate(ids))
         return [(session_id, session) for session_id, session in sessions if session is not None]
 
@@ -97,8 +97,8 @@ class SessionRepository:
         index = self._index(owner)
         sessions = [self._key(owner, session_id) for session_id in ids]
         args = ("these" if except_id is None else "all", except_id or "", *ids)
-        # `write_script` waits for replicas if they are required: after a failover the session must stay ended.
-        return int(await self._sessions.write_script(END_SESSIONS_SCRIPT, [index, *sessions], args))
+        # `write` waits for replicas if they are required: after a failover the session must stay ended.
+        return int(await self._sessions.write(*END_SESSIONS_SCRIPT.command([index, *sessions], args)))
 
     def _keys(self, owner: Owner, session_id: str) -> tuple[Key, Key]:
         return self._key(owner, session_id), self._index(owner)

@@ -52,7 +52,7 @@ class SessionService:
     async def load(self, cookie: str | None, now_ms: int) -> "tuple[Account | None, SessionStore]":
         """Return the account and session of a cookie, or (None, an empty session). Store the time of the last use."""
         commands = self.read_session_commands(cookie)
-        replies = await self.accounts.gather(commands) if commands else []
+        replies = await self.accounts.execute_all(commands) if commands else []
         account, session = self.parse_session_replies(cookie, replies, now_ms)
         await self.touch(session, now_ms)
         return account, session
@@ -85,7 +85,7 @@ class SessionService:
         active: list[bool] = []
         for batch in batches(pairs, SESSIONS_PER_CHECK):
             checks = [(kind, account_id, i) for account_id, i in batch for kind in (self.sessions, self.tokens)]
-            replies = await self.accounts.gather([read for check in checks for read in self.read_commands(*check)])
+            replies = await self.accounts.execute_all([read for check in checks for read in self.read_commands(*check)])
             now_ms = self.clock.now_ms()
             are_valid = [
                 self.parse_active(kind, account_id, reply, now_ms) is not None
@@ -136,7 +136,7 @@ class SessionService:
 
     async def find(self, account_id: AccountId, session_id: str) -> tuple[Account, SessionRecord] | None:
         """Return the account and the session, or None if a request with its token would not be signed in."""
-        replies = await self.accounts.gather(self.read_commands(self.sessions, account_id, session_id))
+        replies = await self.accounts.execute_all(self.read_commands(self.sessions, account_id, session_id))
         return self.parse_active(self.sessions, account_id, replies, self.clock.now_ms())
 
     def read_commands(self, sessions: SessionRepository, account_id: AccountId, session_id: str) -> list[Command]:

@@ -78,7 +78,7 @@ class AccessTokenService:
     async def load(self, text: str) -> tuple[Account | None, AccessToken | None]:
         """Return the account and the token of a text, or (None, None). Store the time of the last use."""
         commands = self.read_commands(text)
-        account, token = self.parse_replies(text, await self.store.gather(commands) if commands else [])
+        account, token = self.parse_replies(text, await self.store.execute_all(commands) if commands else [])
         await self.touch(token)
         return account, token
 

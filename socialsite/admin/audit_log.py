@@ -75,7 +75,7 @@ class AuditLog:
         """Write an entry, and wait for replicas as for every write of the site."""
         key, by = audit_log_key(), actor.account_id
         entry = ("by", by, "action", action, "target", target, "request", actor.request_id, "detail", detail)
-        await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [AUDIT_LOG_MAX_ENTRIES, *entry]))
+        await self._store.write(*ADD_ENTRY_SCRIPT.command([key], [AUDIT_LOG_MAX_ENTRIES, *entry]))
         log.warning("staff_action", account=by, action=action, target=target, detail=detail)
 
     async def search(

@@ -51,7 +51,7 @@ async def read_fan_outs(services: Services) -> list[FanOut]:
     layout = services.store.partitioned_component("follows", services.config.follow_partitions).layout
     passes = [(_in_current_layout(layout, each), is_claimed) for each, is_claimed in stored_passes]
     commands = [command for each, _is_claimed in passes for command in _count_commands(each, layout)]
-    replies = iter(await services.store.gather(commands))
+    replies = iter(await services.store.execute_all(commands))
     fan_outs = []
     for each, is_claimed in passes:
         *sizes, current = (next(replies) for _ in range(layout.count + 1))

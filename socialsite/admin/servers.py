@@ -138,6 +138,6 @@ async def count_processes(services: Services) -> ProcessCounts:
     names = await store.node(processes_key()).execute(
         "ZRANGE", processes_key(), now_ms, "+inf", "BYSCORE", "LIMIT", 0, PROCESSES_READ_MAX
     )
-    sizes = await store.gather([("SCARD", members_key(name.decode())) for name in names])
+    sizes = await store.execute_all([("SCARD", members_key(name.decode())) for name in names])
     present = sum(max(0, size - 1) for size in sizes)  # one member is a sentinel
     return ProcessCounts(len(names), await services.outbox.count_workers(), present)

@@ -139,4 +139,4 @@ class AlertRepository:
         await self._set(backup_key(), at_ms)
 
     async def _set(self, key: Key, value: bytes | int) -> None:
-        await self._jobs[key].run(SET_SCRIPT, [key], [value])
+        await self._jobs[key].execute(*SET_SCRIPT.command([key], [value]))

@@ -199,7 +199,7 @@ class Meter:
             return
         for part in batches(commands, COMMANDS_PER_WRITE):
             try:
-                await node.pipeline(part)
+                await node.execute_all(part)
             except StoreError as error:
                 self.dropped += len(part)
                 log.warning("%d counts were not written: %s", len(part), error)

@@ -66,11 +66,11 @@ async def read_key_records(
 
 async def _try_read_key_records(node: Node, keys: Sequence[str], probable_types: Mapping[str, str]) -> list[KeyRecord]:
     unknown = [key for key in keys if key not in probable_types]
-    names = await node.pipeline([("TYPE", Key.parse(key)) for key in unknown])
+    names = await node.execute_all([("TYPE", Key.parse(key)) for key in unknown])
     types = dict(probable_types)
     types.update((key, name.decode()) for key, name in zip(unknown, names, strict=True))
     typed = [(key, types[key]) for key in keys if types[key] in FIRST_READS]
-    replies = await node.pipeline(_encode_first_reads(typed))
+    replies = await node.execute_all(_encode_first_reads(typed))
     records: list[KeyRecord] = []
     for (key, kind), value, expires_ms in zip(typed, replies[::2], replies[1::2], strict=True):
         if kind in ("hash", "set"):

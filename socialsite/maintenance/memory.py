@@ -144,7 +144,7 @@ class MemoryMeter:
         report, sampled = MemoryReport(nodes), set[Key]()
         for node, memory in zip(self._store.nodes, nodes, strict=True):
             for start in range(0, share := self._sample_size * memory.keys // total, COMMANDS_PER_BATCH):
-                names = await node.pipeline([("RANDOMKEY",)] * min(COMMANDS_PER_BATCH, share - start))
+                names = await node.execute_all([("RANDOMKEY",)] * min(COMMANDS_PER_BATCH, share - start))
                 keys = list(set(parse_keys([name for name in names if name is not None])) - sampled)
                 sampled.update(keys)
                 self._count_keys(report, keys, now_ms)
@@ -174,7 +174,7 @@ class MemoryMeter:
         report: MemoryReport, node: Node, picked: Sequence[Key], large_bytes: float = math.inf
     ) -> None:
         commands: list[Command] = [("MEMORY", "USAGE", key) for key in picked]
-        replies = await node.pipeline([*commands, *(("OBJECT", "ENCODING", key) for key in picked)])
+        replies = await node.execute_all([*commands, *(("OBJECT", "ENCODING", key) for key in picked)])
         for key, weight, encoding in zip(picked, replies, replies[len(picked) :], strict=False):
             if weight is None or encoding is None:
                 continue
@@ -201,7 +201,7 @@ class MemoryMeter:
     @staticmethod
     async def _read_bytes(node: Node, keys: Sequence[Key]) -> int:
         """Return the bytes of keys. The servers are read directly, because a proxy does not support MEMORY."""
-        replies = await node.pipeline([("MEMORY", "USAGE", key) for key in keys])
+        replies = await node.execute_all([("MEMORY", "USAGE", key) for key in keys])
         return sum(reply or 0 for reply in replies)
 
 

@@ -44,7 +44,7 @@ class Restore:
         for node in self._store.nodes:
             async for keys in scan_keys(node, ignore_progress):
                 deleted = [key for key in keys if not INSTALL_KEYS.fullmatch(key)]
-                await node.pipeline([("UNLINK", key) for key in deleted])
+                await node.execute_all([("UNLINK", key) for key in deleted])
 
     async def load(self, file: BackupReader, now_ms: int, on_progress: OnProgress = ignore_progress) -> int:
         """Write all keys of a verified file and return their number. `on_progress` gets the position in the file."""
@@ -66,9 +66,9 @@ class Restore:
         for record in records:
             commands += [("DEL", Key.parse(record.key)), *build_write_commands(record)]
             if len(commands) >= COMMANDS_PER_ROUND:
-                await self._store.gather(commands)
+                await self._store.execute_all(commands)
                 commands = []
-        await self._store.gather(commands)
+        await self._store.execute_all(commands)
 
     async def _verify(self, records: Sequence[KeyRecord]) -> None:
         """Read keys directly from the servers, not through a proxy, and compare them. Keys may expire meanwhile.
@@ -98,6 +98,6 @@ def make_store_body_writer(store: Store) -> PutBodies:
 
     async def put(bodies: Sequence[tuple[Key, bytes]]) -> None:
         for batch in batches(bodies, COMMANDS_PER_ROUND):
-            await store.gather([("SET", key, body, "XX") for key, body in batch])
+            await store.execute_all([("SET", key, body, "XX") for key, body in batch])
 
     return put

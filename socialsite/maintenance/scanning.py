@@ -53,7 +53,7 @@ async def sample_keys(store: Store, count: int, on_progress: OnProgress = ignore
     for node, share in await _picks_by_node(store, count):
         for start in range(0, share, RANDOM_KEYS_PER_BATCH):
             picks = min(RANDOM_KEYS_PER_BATCH, share - start)
-            raw_keys = await node.pipeline([("RANDOMKEY",)] * picks)
+            raw_keys = await node.execute_all([("RANDOMKEY",)] * picks)
             on_progress(picks)
             yield parse_keys(list(dict.fromkeys(raw_key for raw_key in raw_keys if raw_key is not None)))
 

@@ -44,7 +44,7 @@ class EdgeCopier:
         """Return the number of edges of each outgoing side."""
         counts = dict.fromkeys(self._reverse_names, 0)
         async for keys in self._outgoing_keys():
-            sizes = await self._store.gather([("ZCARD", key) for key in keys])
+            sizes = await self._store.execute_all([("ZCARD", key) for key in keys])
             for key, size in zip(keys, sizes, strict=True):
                 if owner := self.parse_owner(key):
                     counts[owner[0]] += size
@@ -64,13 +64,13 @@ class EdgeCopier:
 
     async def _copy_keys(self, keys: Sequence[Key], counts: dict[str, int]) -> None:
         commands: list[Command] = []
-        replies = await self._store.gather([("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys])
+        replies = await self._store.execute_all([("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys])
         for key, reply in zip(keys, replies, strict=True):
             if owner := self.parse_owner(key):
                 edges = _parse_edges([reply])
                 counts[owner[0]] += len(edges)
                 commands += self._diff_commands(owner, edges, {})
-        await self._store.gather(commands)
+        await self._store.execute_all(commands)
 
     async def copy(self, owners: Iterable[EdgeOwner]) -> None:
         """Make the edges of these owners in the target layout equal to those in the source layout."""
@@ -80,7 +80,7 @@ class EdgeCopier:
             commands: list[Command] = []
             for owner in batch:
                 commands += self._diff_commands(owner, source[owner], target[owner])
-            await self._store.gather(commands)
+            await self._store.execute_all(commands)
 
     async def compare(self, owners: Iterable[EdgeOwner]) -> None:
         """Raise MigrationRefused if the edges of these owners differ between the layouts."""
@@ -106,7 +106,7 @@ class EdgeCopier:
 
     async def _read_edges(self, layout: PartitionLayout, owners: Sequence[EdgeOwner]) -> dict[EdgeOwner, EdgeTimes]:
         keys = [self._key(tag, name, id) for name, id in owners for tag in layout.tags]
-        replies = await self._store.gather([("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys])
+        replies = await self._store.execute_all([("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys])
         width = layout.count
         return {
             owner: _parse_edges(replies[number * width : (number + 1) * width]) for number, owner in enumerate(owners)
@@ -130,7 +130,7 @@ class EdgeCopier:
         for node in self._store.nodes:
             keys = [key async for key in scan_keys(node) if self._is_in_layout(key, layout)]
             for batch in batches(keys, KEYS_PER_BATCH):
-                await self._store.gather([("UNLINK", key) for key in batch])
+                await self._store.execute_all([("UNLINK", key) for key in batch])
 
 
 def _parse_edges(replies: Iterable[Reply]) -> EdgeTimes:

@@ -47,6 +47,6 @@ async def compute_estimate(stores: StorePool, routes: Mapping[str, MigrationRout
                         samples.setdefault(family, []).append(key)
     for family, keys in samples.items():
         store = stores.store(routes[keys[0].component].source)
-        sizes = await store.gather([("MEMORY", "USAGE", key) for key in keys])
+        sizes = await store.execute_all([("MEMORY", "USAGE", key) for key in keys])
         estimate.bytes[family] = sum(size or 0 for size in sizes) * estimate.keys[family] // len(keys)
     return estimate

@@ -20,17 +20,17 @@ class ForwardingNode(Node):
         super().__init__(address)
         self._store = store
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         commands = list(commands)
         if all(first_key((command,)) for command in commands):
-            return await self._store.gather(commands)
-        return await self._node_of(commands).pipeline(commands)
+            return await self._store.execute_all(commands)
+        return await self._node_of(commands).execute_all(commands)
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         return await self._node_of(commands).transaction(commands)
 
-    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        return await self._node_of(commands).pipeline_with_wait(commands, replicas)
+    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        return await self._node_of(commands).write_all(commands, replicas)
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
         return await self._node_of((command,)).blocking(*command, timeout_s=timeout_s)

@@ -43,14 +43,16 @@ class KeyCopier:
 
     async def delete_from_target(self, keys: Collection[Key]) -> None:
         for _, target, batch in self._batches(keys):
-            await self._stores.store(target).gather([("UNLINK", key) for key in batch])
+            await self._stores.store(target).execute_all([("UNLINK", key) for key in batch])
 
     async def delete_from_source(self, keys: Collection[Key]) -> None:
         for source, _, batch in self._batches(keys):
-            await self._stores.store(source).gather([("UNLINK", key) for key in batch])
+            await self._stores.store(source).execute_all([("UNLINK", key) for key in batch])
 
     async def _copy(self, source: Store, target: Store, keys: Sequence[Key]) -> list[Key]:
-        replies = await source.gather([command for key in keys for command in (("DUMP", key), ("PEXPIRETIME", key))])
+        replies = await source.execute_all(
+            [command for key in keys for command in (("DUMP", key), ("PEXPIRETIME", key))]
+        )
         dumps = [
             (key, dump, max(0, expires_ms))
             for key, dump, expires_ms in zip(keys, replies[::2], replies[1::2], strict=True)
@@ -59,7 +61,7 @@ class KeyCopier:
         commands: list[Command] = []
         for key, dump, expires_ms in dumps:
             commands += [("RESTORE", key, expires_ms, dump, "REPLACE", "ABSTTL"), ("DUMP", key)]
-        copies = (await target.gather(commands))[1::2]
+        copies = (await target.execute_all(commands))[1::2]
         for (key, dump, expires_ms), copy in zip(dumps, copies, strict=True):
             if copy is None and expires_ms:
                 continue  # the key has expired

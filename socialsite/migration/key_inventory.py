@@ -93,7 +93,7 @@ class KeyInventory:
             for node in self._stores.topology(url).nodes:
                 for batch in batches(slots, SLOTS_PER_PIPELINE):
                     commands = [("CLUSTER", "GETKEYSINSLOT", slot, MAX_KEYS_PER_SLOT) for slot in batch]
-                    for names in await node.pipeline(commands):
+                    for names in await node.execute_all(commands):
                         if len(names) == MAX_KEYS_PER_SLOT:
                             raise MigrationRefused(f"a slot has {MAX_KEYS_PER_SLOT} keys or more: nothing was moved")
                         keys.update(_parse_keys((name.decode(errors="replace") for name in names), components))

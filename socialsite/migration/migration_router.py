@@ -150,12 +150,12 @@ class MigrationRouter(Node):
 
     # Node
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         commands = list(commands)
         replies: list[Reply] = [None] * len(commands)
 
         async def send(node: Node, positions: Sequence[int]) -> None:
-            answers = await node.pipeline([commands[position] for position in positions])
+            answers = await node.execute_all([commands[position] for position in positions])
             for position, answer in zip(positions, answers, strict=True):
                 replies[position] = answer
 
@@ -179,10 +179,8 @@ class MigrationRouter(Node):
         replies: list[Reply] = await self._send_together(commands, lambda node: node.transaction(commands))
         return replies
 
-    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        replies: list[Reply] = await self._send_together(
-            commands, lambda node: node.pipeline_with_wait(commands, replicas)
-        )
+    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        replies: list[Reply] = await self._send_together(commands, lambda node: node.write_all(commands, replicas))
         return replies
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:

@@ -66,15 +66,17 @@ class PlacementRegistry:
     async def renew_lease(self, process: str, *, followed_epoch: int, known_epoch: int) -> LeaseRenewal:
         """Renew the lease of a process that uses the map of `followed_epoch` and has read the map of `known_epoch`."""
         keys = [record_key(), leases_key(), followed_epochs_key(), migrator_lock_key()]
-        epoch, body, has_migrator, had_lease = await self.node.run(
-            RENEW_LEASE, keys, [process, LEASE_MS, followed_epoch, known_epoch]
+        epoch, body, has_migrator, had_lease = await self.node.execute(
+            *RENEW_LEASE.command(keys, [process, LEASE_MS, followed_epoch, known_epoch])
         )
         placement_map = decode_placement_map(body) if body is not None else None
         return LeaseRenewal(int(epoch), placement_map, bool(has_migrator), bool(had_lease))
 
     async def remove_processes(self, *processes: str) -> None:
         if processes:
-            await self.node.pipeline([("ZREM", leases_key(), *processes), ("HDEL", followed_epochs_key(), *processes)])
+            await self.node.execute_all(
+                [("ZREM", leases_key(), *processes), ("HDEL", followed_epochs_key(), *processes)]
+            )
 
     async def has_process(self, process: str) -> bool:
         """Return whether the process is registered, even if its lease has expired."""
@@ -100,14 +102,14 @@ class PlacementRegistry:
 
     async def acquire_lock(self, token: str) -> bool:
         """Acquire the migrator's lock, or renew it."""
-        return bool(await self.node.run(ACQUIRE_LOCK, [migrator_lock_key()], [token, LOCK_MS]))
+        return bool(await self.node.execute(*ACQUIRE_LOCK.command([migrator_lock_key()], [token, LOCK_MS])))
 
     async def lock_ttl_ms(self) -> int:
         """Return the remaining TTL of the migrator's lock, or 0 if the lock is free."""
         return max(0, int(await self.node.execute("PTTL", migrator_lock_key())))
 
     async def release_lock(self, token: str) -> None:
-        await self.node.run(RELEASE_LOCK, [migrator_lock_key()], [token])
+        await self.node.execute(*RELEASE_LOCK.command([migrator_lock_key()], [token]))
 
     async def advance_epoch(self, placement_map: PlacementMap, replaced_epoch: int, token: str) -> bool:
         """Replace the map of an epoch. Return False if the epoch or the migrator does not match.
@@ -117,13 +119,15 @@ class PlacementRegistry:
         keys = [record_key(), changes_key(), migrator_lock_key()]
         args = [token, replaced_epoch, placement_map.epoch, encode_placement_map(placement_map)]
         if not self._required_replicas:
-            return bool(await self.node.run(ADVANCE_EPOCH, keys, args))
-        (is_written,) = await self.node.pipeline_with_wait([ADVANCE_EPOCH.command(keys, args)], self._required_replicas)
+            return bool(await self.node.execute(*ADVANCE_EPOCH.command(keys, args)))
+        (is_written,) = await self.node.write_all([ADVANCE_EPOCH.command(keys, args)], self._required_replicas)
         return bool(is_written)
 
     async def not_following(self, epoch: int) -> tuple[list[str], list[str]]:
         """Return the processes that do not follow the epoch: first those with a valid lease, then the others."""
-        waiting, expired = await self.node.run(NOT_FOLLOWING, [leases_key(), followed_epochs_key()], [epoch])
+        waiting, expired = await self.node.execute(
+            *NOT_FOLLOWING.command([leases_key(), followed_epochs_key()], [epoch])
+        )
         return [name.decode() for name in waiting], [name.decode() for name in expired]
 
     async def read_touched_keys(self, number: int) -> set[str]:
@@ -144,4 +148,4 @@ class PlacementRegistry:
         return names
 
     async def delete_touched_keys(self, numbers: Iterable[int]) -> None:
-        await self.node.pipeline([("UNLINK", touched_keys_key(number)) for number in numbers])
+        await self.node.execute_all([("UNLINK", touched_keys_key(number)) for number in numbers])

@@ -64,7 +64,7 @@ class StorePool:
         nodes = self.topology(url).nodes
         await run_together(*(node.wait_for_aof() for node in nodes))
         if self._required_replicas:
-            await run_together(*(node.pipeline_with_wait([("PING",)], self._required_replicas) for node in nodes))
+            await run_together(*(node.write_all([("PING",)], self._required_replicas) for node in nodes))
 
     def nodes(self) -> list[Node]:
         return [node for topology in self._topologies.values() for node in topology.nodes]

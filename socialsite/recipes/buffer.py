@@ -183,7 +183,7 @@ class Buffers:
 
     async def add(self, changes: Mapping[Entity, Change], now_ms: int) -> None:
         """Add changes to the buffers of several entities, in one round trip per node."""
-        await self._series.gather([add_command(entity, change, now_ms) for entity, change in changes.items()])
+        await self._series.execute_all([add_command(entity, change, now_ms) for entity, change in changes.items()])
 
     async def read_unflushed(self, entities: Sequence[Entity]) -> list[list[Batch]]:
         """Return the batches of each entity that may not be in its totals. Compare their ids with the totals.
@@ -191,14 +191,14 @@ class Buffers:
         The buffer is read before the batch, so a buffer that is taken in between is read twice, never missed.
         """
         keys = [key for entity in entities for key in (buffer_key(entity), batch_key(entity))]
-        replies = await self._series.gather([("HGETALL", key) for key in keys])
+        replies = await self._series.execute_all([("HGETALL", key) for key in keys])
         rows = zip(entities, replies[::2], replies[1::2], strict=True)
         return [_unique_batches(parse_batch(entity, reply) for reply in pair) for entity, *pair in rows]
 
     async def count_waiting(self) -> int:
         """Return the number of entities with unflushed changes."""
         keys = [key for tag in PARTITION_TAGS for key in (pending_key(tag), taken_key(tag))]
-        return sum(await self._series.gather([("ZCARD", key) for key in keys]))
+        return sum(await self._series.execute_all([("ZCARD", key) for key in keys]))
 
 
 def _unique_batches(batches: Iterable[Batch | None]) -> list[Batch]:
@@ -315,7 +315,7 @@ class BufferTotals:
         This takes two round trips.
         """
         unflushed = await self._buffers.read_unflushed(entities)
-        replies = await self._store.gather([("HGETALL", self.key(entity)) for entity in entities])
+        replies = await self._store.execute_all([("HGETALL", self.key(entity)) for entity in entities])
         return [_add_unflushed(reply, batches) for reply, batches in zip(replies, unflushed, strict=True)]
 
 

@@ -75,7 +75,7 @@ class DistinctRanking:
         uses = uses_key(spec.name)
         bounds = [at_ms, at_ms - spec.window_ms, spec.uses_cap, spec.window_ms]
         args = [*bounds, spec.rollup.expires_at(interval), spec.members_cap, account_id, *map(str, members)]
-        return int(await self._series[uses].run(COUNT, [uses, spec.interval_key(interval)], args))
+        return int(await self._series[uses].execute(*COUNT.command([uses, spec.interval_key(interval)], args)))
 
     async def withdraw(self, account_id: int, member: object) -> bool:
         """Undo the counted use of a member by the account. Return whether there was one."""
@@ -85,7 +85,7 @@ class DistinctRanking:
             return False
         at_ms = int(float(at))
         keys = [uses, self._spec.interval_key(self._spec.rollup.interval_start(at_ms))]
-        return bool(await self._series[uses].run(WITHDRAW, keys, [use, at_ms, str(member)]))
+        return bool(await self._series[uses].execute(*WITHDRAW.command(keys, [use, at_ms, str(member)])))
 
     async def top(self, now_ms: int, limit: int) -> list[RankedMember]:
         """Return the members with the highest weights that at least MIN_ACCOUNTS accounts used in the window."""
@@ -93,7 +93,7 @@ class DistinctRanking:
         starts = self._starts(now_ms)
         weights = [0.5 ** ((now_ms // 1_000 - start) / spec.half_life_s) for start in starts]
         keys = [spec.interval_key(start) for start in starts]
-        flat = await self._series[keys[0]].run(TOP, keys, [limit, MIN_ACCOUNTS, *weights])
+        flat = await self._series[keys[0]].execute(*TOP.command(keys, [limit, MIN_ACCOUNTS, *weights]))
         triples = zip(flat[::3], flat[1::3], flat[2::3], strict=True)
         return [RankedMember(member.decode(), int(float(count)), float(weight)) for member, count, weight in triples]
 
@@ -103,7 +103,7 @@ class DistinctRanking:
             return {}
         starts = self._starts(now_ms)
         commands = [("ZMSCORE", self._spec.interval_key(start), *members) for start in starts]
-        replies = await self._series.gather(commands)
+        replies = await self._series.execute_all(commands)
         return {
             member: tuple(int(float(scores[place] or 0)) for scores in replies) for place, member in enumerate(members)
         }

@@ -194,13 +194,13 @@ class JobQueue:
         command = self.add_command(payload)
         if sender is not None:
             command = ADD.command(self._sender_keys(str(sender)), [payload, sender, *self._sender_limits])
-        (added,) = await self._store.write(self.stream_key, command)
+        added = await self._store.write(*command)
         return str(added.decode())
 
     async def add_when_full(self, payload: bytes) -> str:
         """Add a job that frees memory. A full server accepts it."""
         command = ADD_WHEN_FULL.command([self.stream_key], [payload])
-        (added,) = await self._store.write(self.stream_key, command)
+        added = await self._store.write(*command)
         return str(added.decode())
 
     # Workers
@@ -221,13 +221,13 @@ class JobQueue:
             except CommandRefused as error:
                 _raise_unless(error, "BUSYGROUP")
             except StoreFull:  # the jobs of this queue free memory
-                await self.node.run(CREATE_GROUP, [self.stream_key], [CONSUMER_GROUP])
+                await self.node.execute(*CREATE_GROUP.command([self.stream_key], [CONSUMER_GROUP]))
 
     async def send_heartbeat(self, worker: str) -> None:
         """Record that `worker` is alive. Call it before the first `fetch`, then every few seconds."""
         ttl_ms = self.retry_policy.heartbeat_ttl_ms
         keys = [self.heartbeat_key(worker), self.stream_key]
-        await self.node.run(HEARTBEAT, keys, [process_identity(), ttl_ms, CONSUMER_GROUP, worker])
+        await self.node.execute(*HEARTBEAT.command(keys, [process_identity(), ttl_ms, CONSUMER_GROUP, worker]))
 
     async def fetch(self, worker: str, count: int, wait_ms: int) -> list[Job]:
         """Fetch up to `count` new jobs; wait at most `wait_ms` for the first one.
@@ -314,7 +314,7 @@ class JobQueue:
             ("XRANGE", self.stream_key, "-", "+", "COUNT", 1), ("TIME",),
         ]  # fmt: skip
         # No MULTI, because a full server refuses it. So a job may end between two of these commands.
-        jobs, pending, dead, oldest, now = await self._with_group(lambda: self.node.pipeline(commands))
+        jobs, pending, dead, oldest, now = await self._with_group(lambda: self.node.execute_all(commands))
         now_ms = int(now[0]) * 1000 + int(now[1]) // 1000
         waiting, oldest_ms = await self._read_waiting()
         oldest_ms = min(oldest_ms or now_ms, int(oldest[0][0].split(b"-")[0]) if oldest else now_ms)
@@ -328,7 +328,7 @@ class JobQueue:
             return 0
         names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
         heartbeats = [self.heartbeat_key(name) for name in names[-WORKERS_READ_MAX:] if CONSUMER_NAME.fullmatch(name)]
-        identities = await self.node.pipeline([("GET", key) for key in heartbeats])
+        identities = await self.node.execute_all([("GET", key) for key in heartbeats])
         return sum(identity is not None and not is_dead_process(identity.decode()) for identity in identities)
 
     async def read_payloads(self, limit: int) -> list[bytes]:
@@ -362,7 +362,9 @@ class JobQueue:
 
     async def retry_dead_letter(self, id: str) -> bool:
         """Turn a dead letter into a new job. Return False if the dead letter does not exist."""
-        return bool(await self.node.run(RETRY, [self.dead_letters_key, self.stream_key], [validated_stream_id(id)]))
+        return bool(
+            await self.node.execute(*RETRY.command([self.dead_letters_key, self.stream_key], [validated_stream_id(id)]))
+        )
 
     async def delete_dead_letter(self, id: str) -> bool:
         return bool(await self.node.execute("XDEL", self.dead_letters_key, validated_stream_id(id)))
@@ -385,15 +387,15 @@ class JobQueue:
     async def _read_waiting(self) -> tuple[int, int | None]:
         """Return the number of jobs that wait for their turn, and the Unix ms of the oldest of them."""
         key = self.waiting_senders_key
-        count, oldest = await self.node.pipeline([("ZCARD", key), ("ZRANGE", key, 0, 0, "WITHSCORES")])
+        count, oldest = await self.node.execute_all([("ZCARD", key), ("ZRANGE", key, 0, 0, "WITHSCORES")])
         if not oldest:
             return 0, None
         senders = await self._read_waiting_senders()
-        sizes = await self.node.pipeline([("XLEN", self.waiting_jobs_key(sender)) for sender in senders])
+        sizes = await self.node.execute_all([("XLEN", self.waiting_jobs_key(sender)) for sender in senders])
         return sum(sizes) + max(0, count - len(senders)), int(float(oldest[1]))
 
     async def _run(self, script: Script, keys: Sequence[Key], args: Sequence[Any]) -> Reply:
-        return await self._with_group(lambda: self.node.run(script, keys, args))
+        return await self._with_group(lambda: self.node.execute(*script.command(keys, args)))
 
     async def _with_group(self, call: Callable[[], Awaitable[T]]) -> T:
         """Await `call`. If the group is missing (a new or emptied server), create it and call again."""
@@ -418,10 +420,10 @@ class JobQueue:
         rows = await self._with_group(lambda: self.node.execute("XINFO", "CONSUMERS", self.stream_key, CONSUMER_GROUP))
         names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
         others = [name for name in names if name != worker and CONSUMER_NAME.fullmatch(name)]
-        identities = await self.node.pipeline([("GET", self.heartbeat_key(name)) for name in others])
+        identities = await self.node.execute_all([("GET", self.heartbeat_key(name)) for name in others])
         heartbeats = dict(zip(others, identities, strict=True))
         ended = [name for name in others if heartbeats[name] and is_dead_process(heartbeats[name].decode())]
-        await self.node.pipeline([("DEL", self.heartbeat_key(name)) for name in ended])
+        await self.node.execute_all([("DEL", self.heartbeat_key(name)) for name in ended])
         return [name for name in others if not heartbeats[name] or name in ended]
 
 

@@ -62,7 +62,7 @@ class Lock:
         while True:
             sent_at = loop.time()
             keys = [lock_key(self.name), fence_key(self.name)]
-            if fence := int(await self._node.run(ACQUIRE, keys, [token, self.ttl_ms])):
+            if fence := int(await self._node.execute(*ACQUIRE.command(keys, [token, self.ttl_ms]))):
                 return LockLease(self, token, fence, sent_at + self.ttl_ms / 1000)
             pause = RETRY_DELAY_S * random.uniform(0.5, 1)  # noqa: S311 - only spreads the retries
             if loop.time() + pause > deadline:
@@ -96,11 +96,11 @@ class Lock:
 
     async def renew(self, token: str) -> bool:
         """Extend the TTL. Return False if the lock has another token now."""
-        return bool(await self._node.run(RENEW, [lock_key(self.name)], [token, self.ttl_ms]))
+        return bool(await self._node.execute(*RENEW.command([lock_key(self.name)], [token, self.ttl_ms])))
 
     async def release(self, token: str) -> bool:
         """Release the lock. Return False if the lock has another token now."""
-        return bool(await self._node.run(RELEASE, [lock_key(self.name)], [token]))
+        return bool(await self._node.execute(*RELEASE.command([lock_key(self.name)], [token])))
 
 
 @dataclass(slots=True)

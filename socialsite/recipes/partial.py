@@ -24,7 +24,7 @@ async def gather_partial(store: Store, commands: Sequence[Command]) -> list[Repl
 
     async def run_group(node: Node, positions: list[int]) -> None:
         try:
-            answers: Sequence[Reply] = await node.pipeline([commands[position] for position in positions])
+            answers: Sequence[Reply] = await node.execute_all([commands[position] for position in positions])
         except StoreError as error:
             answers = [error] * len(positions)
         for position, answer in zip(positions, answers, strict=True):

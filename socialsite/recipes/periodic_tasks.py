@@ -63,7 +63,7 @@ class PeriodicTasks:
             async with Lock(self._store, task.name).hold(timeout_s=task.timeout_s):
                 key = claim_key(task.name)
                 ttl_ms = max(1, int(task.interval_s * 900))
-                if await self._store.node(key).run(CLAIM, [key], [ttl_ms]) is None:
+                if await self._store.node(key).execute(*CLAIM.command([key], [ttl_ms])) is None:
                     return False
                 await task.work()
                 return True

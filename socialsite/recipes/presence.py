@@ -59,7 +59,7 @@ class Presence:
         Members are ints, strings or bytes of digits, so callers pass thousands of ids without converting them.
         """
         processes = await self.live_processes() if members else []
-        replies = await self._store.gather(("SMISMEMBER", members_key(name), *members) for name in processes)
+        replies = await self._store.execute_all(("SMISMEMBER", members_key(name), *members) for name in processes)
         members_by_process: dict[str, list[Member]] = {}
         for process, flags in zip(processes, replies, strict=True):
             present = [member for member, flag in zip(members, flags, strict=True) if flag]
@@ -69,4 +69,4 @@ class Presence:
 
     async def publish(self, payloads: Mapping[Key, bytes]) -> None:
         """Publish one message per channel."""
-        await self._store.gather(("SPUBLISH", channel, payload) for channel, payload in payloads.items())
+        await self._store.execute_all((("SPUBLISH", channel, payload) for channel, payload in payloads.items()))

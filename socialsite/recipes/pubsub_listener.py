@@ -86,7 +86,7 @@ class PubSubListener:
         self._store.on_topology_change.discard(self._on_topology_change)
         await self._unsubscribe()
         try:
-            await self._store.gather(
+            await self._store.execute_all(
                 [("UNLINK", members_key(self.process_id)), ("ZREM", processes_key(), self.process_id)]
             )
         except StoreError as error:
@@ -185,7 +185,7 @@ class PubSubListener:
             await asyncio.sleep(random.uniform(0, MAX_RESYNC_JITTER_S))  # noqa: S311
             try:
                 # These commands have keys, so that redirections of a cluster show which nodes serve the channels now.
-                await self._store.gather([("EXISTS", channel) for channel in self._channels])
+                await self._store.execute_all([("EXISTS", channel) for channel in self._channels])
                 await self._subscribe_all()
                 await self._register()
                 await self._on_resynced()
@@ -224,7 +224,7 @@ class PubSubListener:
         async with self._removal:
             absent = self._leaving_members = frozenset(member for member in sockets if sockets[member] <= 0)
             try:
-                has_sentinel, *_ = await self._store.gather(
+                has_sentinel, *_ = await self._store.execute_all(
                     [
                         ("SISMEMBER", key, SENTINEL_MEMBER),
                         *([("SREM", key, *absent)] if absent else []),

@@ -147,7 +147,7 @@ class RateLimiter:
         refund is lost, the counter expires within two minutes.
         """
         hits = [(identifier, rules) for identifier, rules in hits if _active_rules(rules)]
-        replies = await self._limits.gather([hit_command(identifier, rules, now_ms) for identifier, rules in hits])
+        replies = await self._limits.execute_all([hit_command(identifier, rules, now_ms) for identifier, rules in hits])
         decisions = [parse_decision(reply) for reply in replies]
         refusals = [decision for decision in decisions if not decision.granted]
         if not refusals:
@@ -158,7 +158,7 @@ class RateLimiter:
     async def refund_all(self, hits: Sequence[IdentifierRules], now_ms: int) -> None:
         """Subtract hits that were granted at `now_ms`, because the counted action did not happen."""
         commands = [refund_command(identifier, rules, now_ms) for identifier, rules in hits if _active_rules(rules)]
-        await self._limits.gather(commands)
+        await self._limits.execute_all(commands)
 
     async def hit_daily(self, name: str, limits: Mapping[Identifier, int], hits: int, now_ms: int) -> int:
         """Count up to `hits` hits of this day (UTC) for all identifiers. Return the number that every limit allows.
@@ -167,7 +167,7 @@ class RateLimiter:
         """
         counters = [daily_counter_key(identifier, name, now_ms // DAY_MS) for identifier in limits]
         adds: list[Command] = [("INCRBY", key, hits) for key in counters]
-        counts: list[int] = await self._limits.gather([*adds, *(("PEXPIRE", key, 2 * DAY_MS) for key in counters)])
+        counts: list[int] = await self._limits.execute_all([*adds, *(("PEXPIRE", key, 2 * DAY_MS) for key in counters)])
         room = (limit + hits - count for limit, count in zip(limits.values(), counts, strict=False))
         granted = max(0, min(hits, *room))
         if granted < hits:
@@ -178,12 +178,12 @@ class RateLimiter:
         """Subtract hits of this day that `hit_daily` granted, because the counted actions did not happen."""
         counters = [daily_counter_key(identifier, name, now_ms // DAY_MS) for identifier in identifiers]
         refunds: list[Command] = [("DECRBY", key, hits) for key in counters]
-        await self._limits.gather([*refunds, *(("PEXPIRE", key, 2 * DAY_MS) for key in counters)])
+        await self._limits.execute_all([*refunds, *(("PEXPIRE", key, 2 * DAY_MS) for key in counters)])
 
     async def read_stats(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> list[WindowStats]:
         """Return the counters of each rule for operators. No hit is counted."""
         elapsed = now_ms % MINUTE_MS
-        replies = await self._limits.gather([("GET", key) for key in _window_keys(identifier, rules, now_ms)])
+        replies = await self._limits.execute_all([("GET", key) for key in _window_keys(identifier, rules, now_ms)])
         counts = [int(reply or 0) for reply in replies]
         return [
             WindowStats(rule.name, rule.limit, current, previous, used_milli(current, previous, elapsed))
@@ -192,7 +192,7 @@ class RateLimiter:
 
     async def clear(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> bool:
         """Delete the counters. Return whether any existed."""
-        return any(await self._limits.gather([("DEL", key) for key in _window_keys(identifier, rules, now_ms)]))
+        return any(await self._limits.execute_all([("DEL", key) for key in _window_keys(identifier, rules, now_ms)]))
 
 
 def _window_keys(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> list[Key]:

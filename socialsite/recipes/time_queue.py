@@ -31,13 +31,13 @@ class TimeQueue(Generic[M]):
     async def add(self, member: M, at_ms: int, *, keeps_time: bool = False) -> None:
         """Store the time of a member. With `keeps_time`, a member that is stored already keeps its time."""
         if self._add_script is not None:
-            await self._component.write_script(self._add_script, [self._key], [at_ms, self._encode(member)])
+            await self._component.write(*self._add_script.command([self._key], [at_ms, self._encode(member)]))
         else:
             flags = ("NX",) if keeps_time else ()
-            await self._component.write_one("ZADD", self._key, *flags, at_ms, self._encode(member))
+            await self._component.write("ZADD", self._key, *flags, at_ms, self._encode(member))
 
     async def remove(self, member: M) -> None:
-        await self._component.write_one("ZREM", self._key, self._encode(member))
+        await self._component.write("ZREM", self._key, self._encode(member))
 
     async def contains(self, member: M) -> bool:
         return await self._component.execute("ZSCORE", self._key, self._encode(member)) is not None

@@ -258,13 +258,13 @@ class TimeSeries:
             for (metric, member), span in zip(series, spans, strict=True)
             for rollup, start in span
         ]
-        return [int(reply or 0) for reply in await self._series.gather(commands)]
+        return [int(reply or 0) for reply in await self._series.execute_all(commands)]
 
     async def count_distinct(self, metric: DistinctMetric, start_ms: int, end_ms: int, *, now_ms: int) -> int:
         """Estimate the number of distinct members in the span. Use days if the span has too many hours."""
         rollup = best_rollup(metric.rollups, start_ms, end_ms, now_ms, MAX_UNITED_INTERVALS)
         keys = [distinct_key(metric, rollup, at) for at in rollup.intervals(start_ms, end_ms)[-MAX_UNITED_INTERVALS:]]
-        return int(await self._series[keys[0]].run(DISTINCT_COUNT, keys)) if keys else 0
+        return int(await self._series[keys[0]].execute(*DISTINCT_COUNT.command(keys))) if keys else 0
 
     async def read_top(
         self, metric: RankedMetric, start_ms: int, end_ms: int, limit: int, *, now_ms: int
@@ -272,7 +272,7 @@ class TimeSeries:
         """Return the `limit` members with the highest scores in the span, as (member, score), highest first."""
         rollup = best_rollup(metric.rollups, start_ms, end_ms, now_ms, MAX_UNITED_INTERVALS)
         keys = [ranked_key(metric, rollup, at) for at in rollup.intervals(start_ms, end_ms)[-MAX_UNITED_INTERVALS:]]
-        reply = await self._series[keys[0]].run(TOP, keys, [limit]) if keys else []
+        reply = await self._series[keys[0]].execute(*TOP.command(keys, [limit])) if keys else []
         return [(int(member), int(float(score))) for member, score in zip(reply[::2], reply[1::2], strict=True)]
 
 

@@ -22,10 +22,10 @@ class SiteRepository:
     async def load(self) -> tuple[bytes, bytes]:
         """Return the stored settings and announcements, each b"" if absent."""
         key = settings_key()
-        settings, announcements = await self._accounts[key].pipeline([("GET", key), ("GET", announcements_key())])
+        settings, announcements = await self._accounts[key].execute_all([("GET", key), ("GET", announcements_key())])
         return settings or b"", announcements or b""
 
     async def replace(self, key: Key, stored: bytes, changed: bytes) -> bool:
         """Store a value if the stored one is still the one that the caller read. Return whether it was."""
-        (replaced,) = await self._accounts.write(key, REPLACE_SCRIPT.command([key], [stored, changed]))
+        replaced = await self._accounts.write(*REPLACE_SCRIPT.command([key], [stored, changed]))
         return bool(replaced)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from socialsite.store.address import Address
 from socialsite.store.aof import track_node, wait_for_node_aof
-from socialsite.store.commands import Command, Reply, Script, as_eval, encode, is_write
+from socialsite.store.commands import Command, Reply, as_eval, encode, is_write
 from socialsite.store.connection import REPLY_TIMEOUT_S, ConnectionTracker, PipelinedConnection, WaitConnections
 from socialsite.store.encoding import EncodedPipeline, PipelineChain, encode_pipeline
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
@@ -85,16 +85,12 @@ class Node:
 
     async def execute(self, *command: Any) -> Reply:
         """Run one command and return its reply."""
-        return (await self.pipeline((command,)))[0]
+        return (await self.execute_all((command,)))[0]
 
-    async def run(self, script: Script, keys: Sequence[Key], args: Sequence[Any] = ()) -> Reply:
-        """Run one script and return its reply."""
-        return (await self.pipeline((script.command(keys, args),)))[0]
-
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         """Run commands in one round trip and return the replies in order. Raises the first error reply."""
         if self.replaced_by is not None:
-            return await self.replaced_by.pipeline(commands)
+            return await self.replaced_by.execute_all(commands)
         commands = commands if isinstance(commands, (list, tuple, EncodedPipeline, PipelineChain)) else list(commands)
         return await self._handle_error_replies(commands, await self._send_commands(commands))
 
@@ -120,7 +116,7 @@ class Node:
         """Run commands on keys of one tag in MULTI/EXEC."""
         if self.replaced_by is not None:
             return await self.replaced_by.transaction(commands)
-        return exec_results(await self.pipeline([("MULTI",), *commands, ("EXEC",)]))
+        return exec_results(await self.execute_all([("MULTI",), *commands, ("EXEC",)]))
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
         """Send commands that the caller has encoded. Error replies are in the list. The fan-out uses this method."""
@@ -134,10 +130,10 @@ class Node:
             await self._authorize_writes(connection)
         return await self._time_round_trip(connection.send(payload, replies, self._reply_timeout_s))
 
-    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        """Run commands as `pipeline` does, and wait until `replicas` replicas have the writes. Raises NotDurable."""
+    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        """Run commands as `execute_all` does, and wait until `replicas` replicas have the writes. Raises NotDurable."""
         if self.replaced_by is not None:
-            return await self.replaced_by.pipeline_with_wait(commands, replicas)
+            return await self.replaced_by.write_all(commands, replicas)
         payload = b"".join(encode(as_eval(command)) for command in commands)
         confirmed = self._wait_connections.send(payload, len(commands), replicas)
         return await self._handle_error_replies(commands, await track_node(self, confirmed))

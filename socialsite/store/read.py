@@ -24,7 +24,7 @@ RAISE: Final = object()
 class CommandRunner(Protocol):
     """A store, or a component of a store."""
 
-    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]: ...
+    async def execute_all(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]: ...
 
 
 class Read(msgspec.Struct, Generic[Result], frozen=True, eq=False):
@@ -49,7 +49,7 @@ class Read(msgspec.Struct, Generic[Result], frozen=True, eq=False):
     async def _run(self) -> Result:
         if self.store is None:
             raise TypeError("this read has no store: pass it to Store.read")
-        return self.parse(await self.store.gather(self.commands, may_lag=self.may_lag))
+        return self.parse(await self.store.execute_all(self.commands, may_lag=self.may_lag))
 
     def map(self, convert: Callable[[Result], Mapped]) -> "Read[Mapped]":
         """Return the same read with `convert` applied to its result."""

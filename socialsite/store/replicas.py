@@ -79,18 +79,18 @@ class ReplicaNode(Node):
         self._fresh_until = float("-inf")
 
     def send_now(self, commands: Sequence[Command]) -> SentCommands | None:
-        """Return None, because only `pipeline` lets the master answer if the replica fails."""
+        """Return None, because only `execute_all` lets the master answer if the replica fails."""
         return None
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         """Run commands that read. The master answers if the replica fails or refuses."""
         commands = list(commands)
         try:
-            return await super().pipeline(commands)
+            return await super().execute_all(commands)
         except StoreError as error:
             log.debug("the replica %s is left: %s", self.address, error)
             self.mark_stale()
-            return await self.master.pipeline(commands)
+            return await self.master.execute_all(commands)
 
     @property
     def disconnect_count(self) -> int:
@@ -155,7 +155,7 @@ class ReplicaNode(Node):
             await asyncio.sleep(delay_s)
 
     async def _read_replication_info(self) -> dict[str, str]:
-        (reply,) = await Node.pipeline(self, [("INFO", "replication")])
+        (reply,) = await Node.execute_all(self, [("INFO", "replication")])
         return parse_info(reply)
 
     async def _read_master_offset(self) -> MasterOffset | None:
@@ -163,7 +163,7 @@ class ReplicaNode(Node):
         if self.master.replaced_by is not None:  # its data has moved to a node with other replicas
             return None
         measured_at_s = asyncio.get_running_loop().time()
-        (reply,) = await self.master.pipeline([("INFO", "replication")])
+        (reply,) = await self.master.execute_all([("INFO", "replication")])
         info = parse_info(reply)
         if info.get("role") != "master" or self.master.replaced_by is not None:
             return None
@@ -177,19 +177,19 @@ class ReplicaNode(Node):
 class ClusterReplica(ReplicaNode):
     """A replica of a cluster's master. It is not used while slots move, because moved keys would look empty."""
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         """Run commands that read. Repeat empty replies on the master: the key may have moved since the last probe."""
         commands = list(commands)
-        replies = await super().pipeline(commands)
+        replies = await super().execute_all(commands)
         empty_positions = [position for position, reply in enumerate(replies) if reply == []]
         if empty_positions:
-            master_replies = await self.master.pipeline([commands[position] for position in empty_positions])
+            master_replies = await self.master.execute_all([commands[position] for position in empty_positions])
             for position, reply in zip(empty_positions, master_replies, strict=True):
                 replies[position] = reply
         return replies
 
     async def _read_master_offset(self) -> MasterOffset | None:
-        (nodes,) = await self.master.pipeline([("CLUSTER", "NODES")])
+        (nodes,) = await self.master.execute_all([("CLUSTER", "NODES")])
         return None if is_moving_slots(nodes) else await super()._read_master_offset()
 
     async def _prepare(self, connection: PipelinedConnection) -> None:

@@ -101,7 +101,7 @@ async def copy_marks(source: Topology, target: Topology, *, with_record: bool) -
         await _write_marks(target, fields[ID], replace=True)
         if with_record:
             pairs = [part for pair in fields.items() for part in pair]
-            await Store(target).gather([("HSET", stores_key(), *pairs)])
+            await Store(target).execute_all([("HSET", stores_key(), *pairs)])
 
 
 async def set_restoring(store: Store, is_restoring: bool) -> None:
@@ -172,7 +172,7 @@ def _emptied_fault(topology: Topology | None, components: Sequence[str]) -> Mark
 async def _are_behind_proxy(topology: Twemproxy, marks: Sequence[str | None]) -> bool:
     """Return whether a server behind the proxy has a mark that the proxy does not find."""
     missing = [("EXISTS", mark_key(number)) for number, mark in enumerate(marks) if mark is None]
-    replies = await run_together(*(node.pipeline(missing) for node in topology.nodes))
+    replies = await run_together(*(node.execute_all(missing) for node in topology.nodes))
     return any(any(reply) for reply in replies)
 
 
@@ -189,19 +189,19 @@ async def _write_missing_marks(store: Store, fields: dict[str, str]) -> None:
 
 
 async def _read_marks(topology: Topology) -> list[str | None]:
-    replies = await Store(topology).gather([("GET", mark_key(n)) for n in range(_mark_count(topology))])
+    replies = await Store(topology).execute_all([("GET", mark_key(n)) for n in range(_mark_count(topology))])
     return [None if reply is None else reply.decode() for reply in replies]
 
 
 async def _write_marks(topology: Topology, site_id: str, *, replace: bool) -> None:
     condition = () if replace else ("NX",)
     count = _mark_count(topology)
-    await Store(topology).gather([("SET", mark_key(n), site_id, *condition) for n in range(count)])
+    await Store(topology).execute_all([("SET", mark_key(n), site_id, *condition) for n in range(count)])
 
 
 async def _raise_account_id(topology: Topology, newest_id: int) -> int:
     keys = (Key("map", tag=f"m{number}", name="accounts") for number in range(_mark_count(topology)))
-    replies = await Store(topology).gather([RAISE_NUMBER.command([key], [newest_id]) for key in keys])
+    replies = await Store(topology).execute_all([RAISE_NUMBER.command([key], [newest_id]) for key in keys])
     return max(map(int, replies))
 
 

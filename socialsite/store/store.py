@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from socialsite.batches import batches
-from socialsite.store.commands import Command, Reply, Script, routing_key
+from socialsite.store.commands import Command, Reply, routing_key
 from socialsite.store.encoding import EncodedPipeline, PipelineChain, encode_all, select_commands
 from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
@@ -122,19 +122,19 @@ class Store:
         """
         return self.node(channel).serving_node(channel)
 
-    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         """Run commands on any keys in one concurrent round trip per node; return the replies in order.
 
         If `may_lag` is true, a replica may answer, with data that is up to one second old. Then all commands must be
         reads.
         """
         if self._only_node is not None:
-            return await (self._only_node.pick_reader() if may_lag else self._only_node).pipeline(commands)
+            return await (self._only_node.pick_reader() if may_lag else self._only_node).execute_all(commands)
         if isinstance(commands, (list, tuple)) and len(commands) == 1 and not may_lag:
-            return await self.node(routing_key(commands[0])).pipeline(commands)
-        return await self._gather_by_node([(commands, may_lag)])
+            return await self.node(routing_key(commands[0])).execute_all(commands)
+        return await self._execute_by_node([(commands, may_lag)])
 
-    async def _gather_by_node(self, parts: Iterable[tuple[Iterable[Command], bool]]) -> list[Reply]:
+    async def _execute_by_node(self, parts: Iterable[tuple[Iterable[Command], bool]]) -> list[Reply]:
         """Run commands. Each part has commands, and whether a replica may answer them."""
         topologies, default = self._component_topologies, self._default
         pipelines: list[EncodedPipeline] = []
@@ -150,7 +150,7 @@ class Store:
         for node, payload in zip(nodes, chain.from_iterable(each.payloads for each in pipelines), strict=True):
             payloads[node].append(payload)
         if len(payloads) == 1:
-            return await nodes[0].pipeline(PipelineChain(pipelines))
+            return await nodes[0].execute_all(PipelineChain(pipelines))
         groups = [(node, select_commands(pipelines, own, nodes, node)) for node, own in payloads.items()]
         replies = {node: iter(own) for node, own in zip(payloads, await _send_to_nodes(groups), strict=True)}
         return [next(replies[node]) for node in nodes]
@@ -169,13 +169,13 @@ class Store:
         commands = combine_commands(reads)
         any_may_lag = any(read.may_lag for read in reads)
         if any_may_lag and (self._only_node is None or self._only_node.replicas is not None):
-            return await self._gather_by_node((read.commands, read.may_lag) for read in reads)
-        return await self.gather(commands)
+            return await self._execute_by_node((read.commands, read.may_lag) for read in reads)
+        return await self.execute_all(commands)
 
     async def _reply_alone(self, command: Command, wrong_type_reply: Reply) -> Reply:
         """Run one command. If its key has a wrong type, return `wrong_type_reply`, or raise WrongType for RAISE."""
         try:
-            return (await self.gather([command]))[0]
+            return (await self.execute_all([command]))[0]
         except WrongType:
             if wrong_type_reply is RAISE:
                 raise
@@ -193,34 +193,40 @@ class Store:
                 return PendingReply(read, self._only_node, sent)
         return read if read.store is not None else Read(read.commands, read.parse, self, read.may_lag)
 
-    async def write(self, key: Key, *commands: Command) -> list[Reply]:
-        """Run commands on keys of one tag; return after the required number of replicas has them.
+    async def execute(self, *command: Any) -> Reply:
+        """Run one command on the node of its first key, and return its reply."""
+        return await self.node(routing_key(command)).execute(*command)
+
+    async def write(self, *command: Any) -> Reply:
+        """Run one command; return its reply after the required number of replicas has the write.
 
         Raises NotDurable if too few replicas confirm in time. Then the caller may repeat the write, so writes have to
         be idempotent.
         """
-        node = self.node(key)
         if not self.require_replicas:
-            return await node.pipeline(commands)
-        return await node.pipeline_with_wait(commands, self.require_replicas)
-
-    async def write_one(self, *command: Any) -> Reply:
-        """Run one command as `write` does, and return its reply."""
-        (reply,) = await self.write(routing_key(command), command)
+            return await self.execute(*command)
+        (reply,) = await self.node(routing_key(command)).write_all([command], self.require_replicas)
         return reply
 
-    async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
-        """Run commands on keys of many tags, as `write` does for one tag."""
-        if not self.require_replicas and len(commands) <= MAX_WRITES_PER_ROUND_TRIP:
-            return await self.gather(commands)
+    async def write_all(self, commands: Sequence[Command]) -> list[Reply]:
+        """Run commands on any keys, as `write` does for one. Commands of one tag keep their order."""
         replies: list[Reply] = []
         for batch in batches(commands, MAX_WRITES_PER_ROUND_TRIP):
-            if self.require_replicas:
-                confirmed = await run_together(*(self.write(routing_key(command), command) for command in batch))
-                replies += [reply for (reply,) in confirmed]
-            else:
-                replies += await self.gather(batch)
+            replies += await (self._write_batch(batch) if self.require_replicas else self.execute_all(batch))
         return replies
+
+    async def _write_batch(self, commands: Sequence[Command]) -> list[Reply]:
+        by_tag: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for position, command in enumerate(commands):
+            key = routing_key(command)
+            by_tag[key.component, key.tag].append(position)
+        groups = [[commands[position] for position in positions] for positions in by_tag.values()]
+        nodes = [self.node(routing_key(group[0])) for group in groups]
+        written = await run_together(
+            *(node.write_all(group, self.require_replicas) for node, group in zip(nodes, groups, strict=True))
+        )
+        replies = dict(zip(chain.from_iterable(by_tag.values()), chain.from_iterable(written), strict=True))
+        return [replies[position] for position in range(len(commands))]
 
     def node_count(self, component: str) -> int:
         return self.topology(component).node_count
@@ -264,7 +270,7 @@ async def _send_to_nodes(groups: Sequence[tuple[Node, Sequence[Command]]]) -> li
     if None in sent:  # a node has to connect first
         pairs = zip(groups, sent, strict=True)
         return await run_together(
-            *(node.await_replies(each) if each else node.pipeline(commands) for (node, commands), each in pairs)
+            *(node.await_replies(each) if each else node.execute_all(commands) for (node, commands), each in pairs)
         )
     return [await node.await_replies(each) for (node, _), each in zip(groups, sent, strict=True) if each]
 
@@ -288,19 +294,14 @@ class KeyShardedConnection:
         """Run one command on the node of its first key, and return its reply."""
         return await self[routing_key(command)].execute(*command)
 
-    async def write(self, key: Key, *commands: Command) -> list[Reply]:
-        return await self._store.write(key, *commands)
+    async def write(self, *command: Any) -> Reply:
+        return await self._store.write(*command)
 
-    async def write_one(self, *command: Any) -> Reply:
-        """Run one command as `write` does, and return its reply."""
-        return await self._store.write_one(*command)
+    async def write_all(self, commands: Sequence[Command]) -> list[Reply]:
+        return await self._store.write_all(commands)
 
-    async def write_script(self, script: Script, keys: Sequence[Key], args: Sequence[Any] = ()) -> Reply:
-        """Run one script as `write` does, and return its reply."""
-        return await self.write_one(*script.command(keys, args))
-
-    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
-        return await self._store.gather(commands, may_lag=may_lag)
+    async def execute_all(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+        return await self._store.execute_all(commands, may_lag=may_lag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,11 +347,11 @@ class KeyDataShardedConnection:
     def partitions(self) -> tuple[Partition, ...]:
         return tuple(self.partition(number) for number in range(self.count))
 
-    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
-        return await self._store.gather(commands, may_lag=may_lag)
+    async def execute_all(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+        return await self._store.execute_all(commands, may_lag=may_lag)
 
     async def read(self, *reads: Read[Any]) -> list[Any]:
         return await self._store.read(*reads)
 
-    async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
-        return await self._store.write_each(commands)
+    async def write_all(self, commands: Sequence[Command]) -> list[Reply]:
+        return await self._store.write_all(commands)

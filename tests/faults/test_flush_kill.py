@@ -66,7 +66,7 @@ async def test_killed_flushers_lose_and_double_nothing(redis_url: str) -> None:
 
 
 async def stored_views(store: Store) -> list[int]:
-    stored = await store.gather([("HGET", totals_key(each.id), "+views") for each in ENTITIES])
+    stored = await store.execute_all([("HGET", totals_key(each.id), "+views") for each in ENTITIES])
     return [int(count or 0) for count in stored]
 
 

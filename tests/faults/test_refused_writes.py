@@ -138,7 +138,7 @@ async def test_a_connection_without_a_lease_writes_again_once_the_server_accepts
         assert await node.execute("GET", KEY) == b"value"
         for write in (
             node.execute("SET", KEY, "other"),
-            node.pipeline_with_wait([("SET", KEY, "other")], 0),
+            node.write_all([("SET", KEY, "other")], 0),
             node.blocking("XREAD", "BLOCK", 1, "STREAMS", KEY, 0, timeout_s=0.1),
         ):
             with pytest.raises(StoreUnavailable, match="NOREPLICAS"):

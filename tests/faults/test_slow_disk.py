@@ -111,7 +111,7 @@ async def test_a_job_is_done_only_when_its_writes_are_in_the_other_servers_file(
         queue = await open_queue(store)
 
         async def work(payload: bytes) -> list[bytes]:
-            await store.gather([("SET", key_of_payload(payload), "done")])
+            await store.execute_all([("SET", key_of_payload(payload), "done")])
             return []
 
         with slow_disk(elsewhere, FSYNC_S["everysec"]):

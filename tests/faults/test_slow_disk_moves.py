@@ -38,7 +38,7 @@ async def test_a_move_deletes_nothing_that_the_target_has_not_written() -> None:
         for server in (source, target):
             await places.open(server.url)
         copier = KeyCopier(places, {"posts": Way(source.url, target.url)})
-        await places.store(source.url).gather([("SET", key, "acknowledged") for key in keys])
+        await places.store(source.url).execute_all([("SET", key, "acknowledged") for key in keys])
         with slow_disk(target, FSYNC_S):
             await wait_until_fsync_begins(target, target_store)
             await copier.delete_from_source(await copier.copy(keys))

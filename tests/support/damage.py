@@ -106,7 +106,7 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "tag_incomplete": lambda town: town.execute("DEL", hashtag_key("many")),
     "public_of_nothing": lambda town: town.execute("ZADD", keys.public_timeline(), 999, 999),
     "public_incomplete": lambda town: town.execute("ZREM", keys.public_timeline(), town.first.id),
-    "key_of_wrong_type": lambda town: town.services.store.gather(
+    "key_of_wrong_type": lambda town: town.services.store.execute_all(
         [("DEL", keys.home_timeline(town.bob.id)), ("SET", keys.home_timeline(town.bob.id), "no list")]
     ),
 }

@@ -52,7 +52,7 @@ class SerialNode(Node):
         self._in_flight = 0
         self._next_trip: asyncio.Task[None] | None = None
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         commands = list(commands)
         if not commands:
             return []
@@ -61,7 +61,7 @@ class SerialNode(Node):
         await asyncio.shield(self._next_trip)
         self._in_flight += 1
         try:
-            return await super().pipeline(commands)
+            return await super().execute_all(commands)
         finally:
             self._in_flight -= 1
 
@@ -81,8 +81,8 @@ class CountingNode(Node):
         super().__init__(Address.parse(url))
         self.trips: list[int] = []
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         commands = list(commands)
         if commands:
             self.trips.append(len(commands))
-        return await super().pipeline(commands)
+        return await super().execute_all(commands)

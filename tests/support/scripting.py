@@ -5,7 +5,7 @@ from socialsite.store.commands import routing_key
 
 
 async def run_script(store: Store, script: Script, place: list[Key], *args: object) -> Reply:
-    return await store.node(place[0]).run(script, place, args)
+    return await store.node(place[0]).execute(*script.command(place, args))
 
 
 async def run_command(store: Store, *command: object) -> Reply:

@@ -71,7 +71,7 @@ class FaultActions(PeopleActions):
         self.tally["caches lost"] += 1
         owner = self.model.people[who % len(self.model.people)]
         lists = [id for id, (of, _) in self.model.lists.items() if of == owner]
-        self.run_coroutine(self.store.gather([("DEL", key) for key in own_caches(owner, lists)]))
+        self.run_coroutine(self.store.execute_all([("DEL", key) for key in own_caches(owner, lists)]))
 
     @rule()
     def drop_shared_caches(self) -> None:

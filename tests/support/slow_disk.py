@@ -44,5 +44,5 @@ async def wait_until_fsync_begins(server: RedisServer, store: Store) -> None:
     """Wait until an fsync has just begun: Redis starts one per second if something was written."""
     for is_fsync_running in (False, True):
         while bool(unwritten_aof_bytes(server)) != is_fsync_running:
-            await store.gather([("SET", key_of_payload(b"before"), "")])
+            await store.execute_all([("SET", key_of_payload(b"before"), "")])
             await asyncio.sleep(0.02)

@@ -51,7 +51,7 @@ class SampleSite:
         return keys.idempotency_record(self.bob.id, hashlib.sha256(b"k1").hexdigest()[:32])
 
     async def execute(self, *command: object) -> Any:
-        (reply,) = await self.services.store.gather([command])
+        (reply,) = await self.services.store.execute_all([command])
         return reply
 
     async def audit(self, **options: Any) -> AuditReport:

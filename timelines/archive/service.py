@@ -45,7 +45,7 @@ class ArchivingService:
         """Move the bodies of all posts that are older than `before_ms` (Unix ms)."""
         result = ArchiveResult()
         async for node, post_keys in self._old_posts(int(id_at(before_ms)), on_progress):
-            values = await node.pipeline([("GET", key) for key in post_keys])
+            values = await node.execute_all([("GET", key) for key in post_keys])
             posts = [(key, v) for key, v in zip(post_keys, values, strict=True) if isinstance(decode_stored(v), Post)]
             sizes = await key_sizes(node, [key for key, _ in posts])
             result.posts += len(posts)
@@ -64,7 +64,7 @@ class ArchivingService:
             on_progress(len(page))
             commands = [UNARCHIVE_POST_SCRIPT.command([keys.post(i)], [make_marker(body), body]) for i, body in page]
             async with wait_for_aof_at_exit():  # afterwards the copy in the archive is deleted
-                count += sum(await self._store.gather(commands))
+                count += sum(await self._store.execute_all(commands))
             await self._archive.remove([post_id for post_id, _ in page])
         return count
 
@@ -78,7 +78,7 @@ class ArchivingService:
     async def _move(self, posts: Sequence[tuple[Key, bytes]]) -> None:
         await self._archive.put([(int(key.tag), body) for key, body in posts])
         swaps = [TO_MARKER.command([key], [body, make_marker(body)]) for key, body in posts]
-        done = await self._store.gather(swaps)
+        done = await self._store.execute_all(swaps)
         deleted = [int(key.tag) for (key, _), swapped in zip(posts, done, strict=True) if not swapped]
         await self._archive.remove(deleted)
 
@@ -90,7 +90,7 @@ class ArchivingService:
         removed = 0
         async for page in self._archive.iterate_pages():
             async with wait_for_aof_at_exit():
-                values = await self._store.gather([("GET", keys.post(post_id)) for post_id, _ in page])
+                values = await self._store.execute_all([("GET", keys.post(post_id)) for post_id, _ in page])
             orphans = [i for (i, _), v in zip(page, values, strict=True) if decode_stored(v) is not PostState.ARCHIVED]
             await self._archive.remove(orphans)
             removed += len(orphans)
@@ -99,7 +99,7 @@ class ArchivingService:
 
 async def key_sizes(node: Node, post_keys: Sequence[Key]) -> list[int]:
     """Return the size of each key in bytes, as MEMORY USAGE measures it."""
-    return [int(size or 0) for size in await node.pipeline([("MEMORY", "USAGE", key) for key in post_keys])]
+    return [int(size or 0) for size in await node.execute_all([("MEMORY", "USAGE", key) for key in post_keys])]
 
 
 def public_url(url: str) -> str:

@@ -62,7 +62,9 @@ class AccountChecks:
                 owners[key] = int(owner)
             elif owner is not None:
                 yield Discrepancy("handle_of_nobody", key, "", self._context.run(("DEL", key)))
-        handles = await reader.gather(("HGET", account_keys.account(AccountId(i)), "handle") for i in owners.values())
+        handles = await reader.execute_all(
+            ("HGET", account_keys.account(AccountId(i)), "handle") for i in owners.values()
+        )
         existing = await reader.existing_accounts(owners.values())
         for (key, owner), handle in zip(owners.items(), handles, strict=True):
             delete = self._context.run(("DEL", key))
@@ -76,7 +78,7 @@ class AccountChecks:
     ) -> AsyncIterator[Discrepancy]:
         """Check that each account is found by its handle."""
         handle_keys = [account_keys.handle(fields["handle"]) for fields in accounts.values()]
-        owners = await reader.gather(("GET", handle_key) for handle_key in handle_keys)
+        owners = await reader.execute_all(("GET", handle_key) for handle_key in handle_keys)
         signed_up_ms = self._context.clock.now_ms() - SIGN_UP_MS
         for (key, fields), handle_key, owner in zip(accounts.items(), handle_keys, owners, strict=True):
             if owner is None and int(fields["created_ms"]) <= signed_up_ms:
@@ -98,25 +100,25 @@ class AccountChecks:
             "state": SUSPENDED, "staff": "0", "version": "1", "private": "1",
         }  # fmt: skip
         drops = [("HDEL", key, name) for name in missing if name in NUMBER_FIELDS]
-        await self._context.store.gather([*drops, *(("HSETNX", key, name, values[name]) for name in missing)])
+        await self._context.store.execute_all([*drops, *(("HSETNX", key, name, values[name]) for name in missing)])
         if "handle" in missing:
-            await self._context.store.gather([("SET", account_keys.handle(handle), key.tag, "NX")])
+            await self._context.store.execute_all([("SET", account_keys.handle(handle), key.tag, "NX")])
 
     async def _rename(self, key: Key, handle_key: Key, owner: int, handle: str) -> None:
         """Repair two accounts with one handle.
 
         The account whose id is stored at the key of the handle keeps the handle, if its fields name it.
         """
-        (other,) = await self._context.store.gather([("HGET", account_keys.account(AccountId(owner)), "handle")])
+        (other,) = await self._context.store.execute_all([("HGET", account_keys.account(AccountId(owner)), "handle")])
         if other == handle.encode():
             free = f"lost_{key.tag}"
             commands: list[Command] = [
                 ("HSET", key, "handle", free), ("HINCRBY", key, "version", 1),
                 ("SET", account_keys.handle(free), key.tag, "NX"),
             ]  # fmt: skip
-            await self._context.store.gather(commands)
+            await self._context.store.execute_all(commands)
         else:
-            await self._context.store.gather([("SET", handle_key, key.tag)])
+            await self._context.store.execute_all([("SET", handle_key, key.tag)])
 
     async def _find_unpurged(self, reader: AuditReader, deleted: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that a deleted account has no keys left after the worker has purged it."""
@@ -128,14 +130,14 @@ class AccountChecks:
             owned = [*self._context.profiles.keys.feed_keys(account_id), keys.list_index(account_id)]
             for key_of in (keys.following, keys.followers, keys.lists_with_account):
                 owned += [key_of(f"p{number}", account_id) for number in partitions]
-            left = sum(await reader.gather(("ZCARD", each) for each in owned))
+            left = sum(await reader.execute_all(("ZCARD", each) for each in owned))
             if left:  # `detail` is the number of keys, which falls between the two checks if a purge is running
                 yield Discrepancy("account_unswept", key, str(left), self._context.purge(account_id))
 
     async def sessions(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each session has an account, expires, is readable, and is in the index."""
         indexes = [(_index_of(key), key.rpartition(":")[2]) for key in checked]
-        scores = await reader.gather(("ZSCORE", index, session_id) for index, session_id in indexes)
+        scores = await reader.execute_all((("ZSCORE", index, session_id) for index, session_id in indexes))
         states = await reader.read_states(int(key.tag) for key in checked)
         rows = await reader.read_each(checked, ("GET",), ("PTTL",))
         for (key, (value, ttl_ms)), score in zip(rows, scores, strict=True):
@@ -166,7 +168,7 @@ class AccountChecks:
             ids = [member.decode() for member in members]
             key_of = account_keys.access_token if key.endswith(":tokens") else account_keys.session
             owner = AccountId(int(key.tag))
-            exist = await reader.gather(("EXISTS", key_of(owner, session_id)) for session_id in ids)
+            exist = await reader.execute_all(("EXISTS", key_of(owner, session_id)) for session_id in ids)
             for session_id, exists in zip(ids, exist, strict=True):
                 if not exists:
                     remove = self._context.remove(key, session_id)

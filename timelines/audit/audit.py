@@ -116,7 +116,7 @@ class Audit:
             account_id = random.randint(1, last_id)  # noqa: S311 - not a secret
             owned = owned_keys(account_id, config.follow_partitions, config.profile_partitions)
             # An id that no account got has no keys; the first is that of the account.
-            exist = await self._context.store.gather([("EXISTS", key) for key in owned])
+            exist = await self._context.store.execute_all([("EXISTS", key) for key in owned])
             yield [key for key, exists in zip(owned, exist, strict=True) if exists or exist[0]]
 
     async def _check(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
@@ -140,7 +140,7 @@ class Audit:
             actual_type = await self._families.types.read_type(key)
             if actual_type not in (family.redis_type, NO_TYPE):
                 return [self._families.types.discrepancy(key, family.redis_type, actual_type)]
-            delete = partial(self._context.store.gather, [("UNLINK", key)]) if is_disposable(key) else None
+            delete = partial(self._context.store.execute_all, [("UNLINK", key)]) if is_disposable(key) else None
             is_there = actual_type == family.redis_type
             return [Discrepancy("key_unreadable", key, str(error)[:60], delete)] if is_there else []
 

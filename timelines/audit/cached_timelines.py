@@ -62,7 +62,7 @@ class CachedTimelineChecks:
     ) -> list[Discrepancy]:
         jobs = await reader.pending_jobs()  # read before the timeline, which has the posts that are delivered meanwhile
         limit = 3 * timelines.cap + 100
-        elements, size, ttl_ms = await reader.gather([("LRANGE", key, 0, limit - 1), ("LLEN", key), ("PTTL", key)])
+        elements, size, ttl_ms = await reader.execute_all([("LRANGE", key, 0, limit - 1), ("LLEN", key), ("PTTL", key)])
         if not elements:
             return []
         invalidate = partial(timelines.invalidate, owner)
@@ -105,7 +105,7 @@ class CachedTimelineChecks:
         since_ms = await self._context.pulled.read_all()
         if not since_ms:
             return list(ids)
-        values = await reader.gather(("GET", keys.post(post_id)) for post_id in ids)
+        values = await reader.execute_all(("GET", keys.post(post_id)) for post_id in ids)
         posts = zip(ids, map(decode_post_or_none, values), strict=True)
         return [i for i, post in posts if not (isinstance(post, Post) and i >= first_read_id(since_ms, post))]
 
@@ -116,7 +116,7 @@ class CachedTimelineChecks:
 
         Deleted posts are left out.
         """
-        values = await reader.gather(("GET", keys.post(post_id)) for post_id in ids)
+        values = await reader.execute_all(("GET", keys.post(post_id)) for post_id in ids)
         foreign: list[int] = []
         for post_id, value in zip(ids, values, strict=True):
             post = decode_post_or_none(value)

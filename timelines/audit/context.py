@@ -59,7 +59,7 @@ class AuditContext:
 
     def run(self, *commands: Command) -> Repair:
         """Return a repair that executes commands on keys of one tag."""
-        return partial(self.store.gather, commands)
+        return partial(self.store.execute_all, commands)
 
     def remove(self, key: Key, member: object) -> Repair:
         """Return a repair that removes a member of a sorted set."""
@@ -88,8 +88,8 @@ class AuditContext:
         """Return a repair that raises a counter of ids by INCRBY, so that ids assigned meanwhile stay valid."""
 
         async def raise_counter() -> None:
-            (last,) = await self.store.gather([("GET", key)])
+            (last,) = await self.store.execute_all([("GET", key)])
             if int(last or 0) < highest:
-                await self.store.gather([("INCRBY", key, highest - int(last or 0))])
+                await self.store.execute_all([("INCRBY", key, highest - int(last or 0))])
 
         return raise_counter

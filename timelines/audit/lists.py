@@ -58,7 +58,7 @@ class ListChecks:
         """
         async for key, members in reader.pages_of_many(checked):
             ids = [ListId(int(member)) for member, _ in members if member.isdigit()]
-            rows = await reader.gather(("HGET", keys.account_list(list_id), "owner") for list_id in ids)
+            rows = await reader.execute_all(("HGET", keys.account_list(list_id), "owner") for list_id in ids)
             owners = dict(zip(ids, rows, strict=True))
             for member, _ in members:
                 owner = owners.get(ListId(int(member))) if member.isdigit() else None
@@ -69,8 +69,8 @@ class ListChecks:
     async def _find_unindexed(self, reader: AuditReader, owners: dict[Key, int]) -> AsyncIterator[Discrepancy]:
         """Find the lists that are absent from the index of their owner."""
         indexes = {key: keys.list_index(owner) for key, owner in owners.items()}
-        scores = await reader.gather(("ZSCORE", indexes[key], key.tag[1:]) for key in owners)
-        marks = await reader.gather(("HEXISTS", key, "deleted") for key in owners)
+        scores = await reader.execute_all(("ZSCORE", indexes[key], key.tag[1:]) for key in owners)
+        marks = await reader.execute_all(("HEXISTS", key, "deleted") for key in owners)
         for key, score, is_deleted in zip(owners, scores, marks, strict=True):
             if score is None and not is_deleted:
                 add = self._context.run(("ZADD", indexes[key], key.tag[1:], key.tag[1:]))

@@ -29,7 +29,7 @@ class MailAddressChecks:
             for key, (address,) in rows
             if address and states[int(key.tag)] not in (ABSENT, DELETED)
         }
-        owners = await reader.gather(("GET", account_keys.address_owner(digest)) for digest in digests.values())
+        owners = await reader.execute_all(("GET", account_keys.address_owner(digest)) for digest in digests.values())
         claimants: dict[str, int] = {}
         for (key, digest), owner in zip(digests.items(), owners, strict=True):
             account_id = AccountId(int(key.tag))
@@ -43,7 +43,9 @@ class MailAddressChecks:
         address."""
         rows = await reader.read_each(checked, ("GET",))
         owners = {key: AccountId(int(owner)) for key, (owner,) in rows if owner is not None}
-        addresses = await reader.gather(("HGET", account_keys.mail_account(id), "address") for id in owners.values())
+        addresses = await reader.execute_all(
+            ("HGET", account_keys.mail_account(id), "address") for id in owners.values()
+        )
         for (key, owner), address in zip(owners.items(), addresses, strict=True):
             if address is None or address_digest(address.decode()) != key.tag:
                 release = partial(self._context.mails.release, key.tag, owner)

@@ -32,7 +32,7 @@ async def existing_lists(reader: AuditReader, ids: Iterable[int]) -> set[int]:
     TTL.
     """
     list_ids = list(dict.fromkeys(ids))
-    ttls = await reader.gather(("PTTL", keys.account_list(ListId(list_id))) for list_id in list_ids)
+    ttls = await reader.execute_all(("PTTL", keys.account_list(ListId(list_id))) for list_id in list_ids)
     return {list_id for list_id, ttl_ms in zip(list_ids, ttls, strict=True) if ttl_ms == -1}
 
 
@@ -217,7 +217,7 @@ class MirrorChecks:
         return Discrepancy(f"{side.name}_misplaced", entry.key, detail_of(member), repair)
 
     async def _compare(self, reader: AuditReader, entries: Sequence[Entry], side: Side) -> AsyncIterator[Discrepancy]:
-        scores = await reader.gather(("ZSCORE", entry.mirror, entry.owner) for entry in entries)
+        scores = await reader.execute_all(("ZSCORE", entry.mirror, entry.owner) for entry in entries)
         owners = await side.existing_owners(reader, (entry.owner for entry in entries))
         members = await side.existing_members(reader, (entry.member for entry in entries))
         suspects: list[tuple[Entry, str, list[Command]]] = []
@@ -234,7 +234,7 @@ class MirrorChecks:
             if kind:
                 suspects.append((entry, kind, commands))
         # An entry that changed since its side was read is no discrepancy.
-        scores_now = await reader.gather(("ZSCORE", entry.key, entry.member) for entry, _, _ in suspects)
+        scores_now = await reader.execute_all((("ZSCORE", entry.key, entry.member) for entry, _, _ in suspects))
         for (entry, kind, commands), score in zip(suspects, scores_now, strict=True):
             if score == entry.score:
                 repair = self._changing(side, entry.owner, b"%d" % entry.member, *commands)
@@ -248,7 +248,7 @@ class MirrorChecks:
 
         async def repair() -> None:
             await invalidate()
-            await self._context.store.gather(commands)
+            await self._context.store.execute_all(commands)
             await invalidate()
 
         return repair

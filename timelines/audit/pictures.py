@@ -60,7 +60,7 @@ class MediaChecks:
     async def _find_unused(self, reader: AuditReader, rows: dict[Key, Media]) -> AsyncIterator[Discrepancy]:
         """Find pictures that nothing uses, and for which no check is scheduled."""
         checks = keys.media_checks()
-        scores = await reader.gather([("ZSCORE", checks, row.name) for row in rows.values()])
+        scores = await reader.execute_all([("ZSCORE", checks, row.name) for row in rows.values()])
         states = await reader.read_states(row.owner for row in rows.values())
         posts = await reader.read_posts(row.post for row in rows.values() if row.post)
         for (key, row), score in zip(rows.items(), scores, strict=True):
@@ -71,7 +71,9 @@ class MediaChecks:
                 yield Discrepancy("picture_unused", key, row.name, schedule, is_damage=False)
 
     async def _find_miscounted(self, reader: AuditReader, rows: dict[Key, Media]) -> AsyncIterator[Discrepancy]:
-        counted = await reader.gather([("HGET", keys.media_of_account(row.owner), row.id) for row in rows.values()])
+        counted = await reader.execute_all(
+            [("HGET", keys.media_of_account(row.owner), row.id) for row in rows.values()]
+        )
         for (key, row), reply in zip(rows.items(), counted, strict=True):
             if row.state == "ready" and int(reply or 0) != row.size_bytes:
                 count = partial(self._context.media_rows.count, row.owner, row.id, row.size_bytes)

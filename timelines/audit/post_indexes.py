@@ -141,9 +141,9 @@ class PostIndexChecks:
 
     async def _move(self, key: Key, right: Key, post_id: PostId) -> None:
         """Add the entry to the right set, then remove it from the wrong set, so that a crash loses nothing."""
-        await self._context.store.gather([("ZADD", right, post_id, post_id)])
+        await self._context.store.execute_all([("ZADD", right, post_id, post_id)])
         if right != key:
-            await self._context.store.gather([("ZREM", key, post_id)])
+            await self._context.store.execute_all([("ZREM", key, post_id)])
 
     async def _missing_in_public(self, reader: AuditReader, ids: Sequence[PostId]) -> AsyncIterator[Discrepancy]:
         if not ids:
@@ -152,7 +152,9 @@ class PostIndexChecks:
         listed = [posts[i] for i in ids if i in posts and posts[i].is_discoverable and i not in jobs.posts]
         states = await reader.read_states(post.author_id for post in listed)
         feeds = self._context.profiles.keys
-        scores = await reader.gather(("ZSCORE", feeds.of_post(post.author_id, post.id), post.id) for post in listed)
+        scores = await reader.execute_all(
+            ("ZSCORE", feeds.of_post(post.author_id, post.id), post.id) for post in listed
+        )
         missing = [
             post.id
             for post, score in zip(listed, scores, strict=True)
@@ -189,7 +191,7 @@ class PostIndexChecks:
             for tag in map(hashtag_key, post.indexed_hashtags):
                 untagged = Discrepancy("tag_incomplete", key, str(tag), partial(context.tags.add, [post]))
                 tags.append(ExpectedEntry(post, tag, post.id, untagged))
-        parents = await reader.gather(("GET", keys.post(entry.post.in_reply_to or 0)) for entry in replies)
+        parents = await reader.execute_all(("GET", keys.post(entry.post.in_reply_to or 0)) for entry in replies)
         replies = [entry for entry, value in zip(replies, parents, strict=True) if _is_post(value)]
         originals = await reader.read_posts(entry.post.boost_of or 0 for entry in boosts)
         boosts = [entry for entry in boosts if entry.post.boost_of in originals]
@@ -207,11 +209,11 @@ class PostIndexChecks:
         self, reader: AuditReader, entries: Sequence[ExpectedEntry], cap: int | None = None
     ) -> list[Discrepancy]:
         """Find the absent entries, except entries that newer posts pushed out, or that a pending job will add."""
-        scores = await reader.gather(("ZSCORE", entry.index_key, entry.member) for entry in entries)
+        scores = await reader.execute_all(("ZSCORE", entry.index_key, entry.member) for entry in entries)
         absent = [entry for entry, score in zip(entries, scores, strict=True) if score is None]
         if absent and cap is not None:
-            sizes = await reader.gather(("ZCARD", entry.index_key) for entry in absent)
-            oldest = await reader.gather(("ZRANGE", entry.index_key, 0, 0) for entry in absent)
+            sizes = await reader.execute_all(("ZCARD", entry.index_key) for entry in absent)
+            oldest = await reader.execute_all(("ZRANGE", entry.index_key, 0, 0) for entry in absent)
             absent = [
                 entry
                 for entry, size, lowest in zip(absent, sizes, oldest, strict=True)

@@ -72,7 +72,7 @@ class PostChecks:
 
     async def versions(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that former versions belong to a post that exists. A backup may have those of a deleted post."""
-        values = await reader.gather(("GET", keys.post(int(key.tag))) for key in checked)
+        values = await reader.execute_all(("GET", keys.post(int(key.tag))) for key in checked)
         for key, value in zip(checked, values, strict=True):
             if not isinstance(state := decode_post_or_none(value), Post) and state is not PostState.ARCHIVED:
                 yield Discrepancy("versions_of_nothing", key, repair=self._context.run(("DEL", key)))

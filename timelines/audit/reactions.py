@@ -36,8 +36,8 @@ class ReactionChecks:
     async def counts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that the counts that pages show are the sizes of the post's three sets."""
         ids = list(dict.fromkeys(PostId(int(key.tag)) for key in checked))
-        stored = await reader.gather(("GET", keys.post_counts(post_id)) for post_id in ids)
-        sizes = await reader.gather(("ZCARD", key_of(post_id)) for post_id in ids for key_of in COUNTED_SETS)
+        stored = await reader.execute_all(("GET", keys.post_counts(post_id)) for post_id in ids)
+        sizes = await reader.execute_all(("ZCARD", key_of(post_id)) for post_id in ids for key_of in COUNTED_SETS)
         for number, (post_id, counts) in enumerate(zip(ids, stored, strict=True)):
             right = " ".join(map(str, sizes[3 * number : 3 * number + 3])).encode()
             if (counts or b"0 0 0") != right:
@@ -70,7 +70,7 @@ class ReactionChecks:
                 continue
             ids = [AccountId(int(member)) for member, _ in members if member.isdigit()]
             states = await reader.read_states(ids)
-            scores = await reader.gather(("ZSCORE", kind.index(id), post_id) for id in ids)
+            scores = await reader.execute_all(("ZSCORE", kind.index(id), post_id) for id in ids)
             for account_id, score in zip(ids, scores, strict=True):
                 if states[account_id] == ABSENT:
                     remove = partial(self._reactions.remove, kind, post_id, account_id)
@@ -87,7 +87,7 @@ class ReactionChecks:
             account_id = AccountId(int(key.tag))
             times = {int(member): score for member, score in members if member.isdigit()}
             posts = await reader.read_posts(times)
-            scores = await reader.gather(("ZSCORE", kind.members(post_id), account_id) for post_id in times)
+            scores = await reader.execute_all(("ZSCORE", kind.members(post_id), account_id) for post_id in times)
             for post_id, score in zip(times, scores, strict=True):
                 if score is None and post_id in posts:
                     repair = partial(self._complete, kind, PostId(post_id), account_id, times[post_id])
@@ -106,8 +106,8 @@ class ReactionChecks:
         await self._reactions.sync_index(kind, post_id, account_id)
 
     async def _delete(self, key: Key) -> None:
-        await self._context.store.gather([("DEL", key)])
+        await self._context.store.execute_all([("DEL", key)])
         await self._recount(PostId(int(key.tag)))
 
     async def _recount(self, post_id: PostId) -> None:
-        await self._context.store.gather([LEAVE_SET.command(count_script_keys(post_id, keys.likes), [NOBODY])])
+        await self._context.store.execute_all([LEAVE_SET.command(count_script_keys(post_id, keys.likes), [NOBODY])])

@@ -59,20 +59,22 @@ class AuditReader:
         self._absent_accounts: set[int] = set()
         self._jobs: PendingJobs | None = None
 
-    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         """Execute commands in batches, so that an audit does not delay other requests much."""
-        return [reply for batch in batches(commands, COMMANDS_PER_ROUND) for reply in await self._store.gather(batch)]
+        return [
+            reply for batch in batches(commands, COMMANDS_PER_ROUND) for reply in await self._store.execute_all(batch)
+        ]
 
     async def read_each(self, keys: Sequence[Key], *commands: Sequence[object]) -> list[tuple[Key, list[Reply]]]:
         """Execute each command on each key. A command is a sequence: its name, then the arguments after the key."""
-        replies = await self.gather((name, key, *args) for key in keys for name, *args in commands)
+        replies = await self.execute_all(((name, key, *args) for key in keys for name, *args in commands))
         width = len(commands)
         return [(key, replies[number * width : (number + 1) * width]) for number, key in enumerate(keys)]
 
     async def read_counter(self, key: Key) -> int | None:
         """Return the counter, or 0 if it is absent. Return None if it is unreadable, which another check reports."""
         try:
-            (reply,) = await self._store.gather([("GET", key)])
+            (reply,) = await self._store.execute_all([("GET", key)])
             return int(reply or 0)
         except (CommandRefused, ValueError):
             return None
@@ -80,7 +82,9 @@ class AuditReader:
     async def read_states(self, account_ids: Iterable[int]) -> dict[int, str]:
         """Return the state of each account, and of accounts read before. The state is ABSENT if there is no account."""
         unread = list(set(account_ids).difference(self._states))
-        replies = await self.gather(("HMGET", account_keys.account(AccountId(i)), "handle", "state") for i in unread)
+        replies = await self.execute_all(
+            ("HMGET", account_keys.account(AccountId(i)), "handle", "state") for i in unread
+        )
         for account_id, (handle, state) in zip(unread, replies, strict=True):
             is_absent = handle is None and state is None
             self._states[account_id] = ABSENT if is_absent else (state or b"").decode()
@@ -100,7 +104,7 @@ class AuditReader:
     async def read_posts(self, post_ids: Iterable[int]) -> dict[int, Post]:
         """Return the readable posts that exist in the store or in the archive."""
         ids = [PostId(post_id) for post_id in post_ids]
-        values = await self.gather(self._posts.get_post_command(post_id) for post_id in ids)
+        values = await self.execute_all(self._posts.get_post_command(post_id) for post_id in ids)
         stored = {i: s for i, value in zip(ids, values, strict=True) if (s := decode_post_or_none(value)) is not None}
         posts = await self._posts.load_existing(stored)
         archived = (i for i, state in stored.items() if state is PostState.ARCHIVED)
@@ -121,7 +125,7 @@ class AuditReader:
 
     async def read(self, commands: EncodedPipeline) -> list[Reply]:
         """Execute at most about COMMANDS_PER_ROUND commands in one round trip per node."""
-        return await self._store.gather(commands)
+        return await self._store.execute_all(commands)
 
     async def rounds_of_pages(
         self, keys: Sequence[Key], keys_per_read: int = COMMANDS_PER_ROUND
@@ -138,7 +142,7 @@ class AuditReader:
                 while len(page) == 2 * MEMBERS_PER_READ:
                     start += MEMBERS_PER_READ
                     last = start + MEMBERS_PER_READ - 1
-                    (page,) = await self.gather([("ZRANGE", key, start, last, "WITHSCORES")])
+                    (page,) = await self.execute_all([("ZRANGE", key, start, last, "WITHSCORES")])
                     if page:
                         yield [(key, page)]
 

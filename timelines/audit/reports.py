@@ -23,7 +23,7 @@ class ReportChecks:
 
     async def rows(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each report has its index entries, and that the accounts of open reports are in the queue."""
-        (ids,) = await reader.gather([("HKEYS", keys.reports())])
+        (ids,) = await reader.execute_all([("HKEYS", keys.reports())])
         for batch in batches(ids, REPORTS_PER_ROUND):
             reports = await self._read(reader, batch)
             entries = [
@@ -31,7 +31,7 @@ class ReportChecks:
             ]
             entries += [(each, keys.report_queue(), str(each.target_id)) for each in reports if each.is_open]
             entries = [each for each in entries if each[2]]
-            scores = await reader.gather(("ZSCORE", key, entry) for _, key, entry in entries)
+            scores = await reader.execute_all((("ZSCORE", key, entry) for _, key, entry in entries))
             for report_id in {each.id for (each, *_), score in zip(entries, scores, strict=True) if score is None}:
                 repair = partial(self._context.reports.restore_entries, report_id)
                 yield Discrepancy("report_unindexed", keys.reports(), str(report_id), repair)
@@ -58,11 +58,11 @@ class ReportChecks:
 
     async def posts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that the kept posts belong to a report."""
-        posts, reports = await reader.gather([("HKEYS", keys.reported_posts()), ("HKEYS", keys.reports())])
+        posts, reports = await reader.execute_all([("HKEYS", keys.reported_posts()), ("HKEYS", keys.reports())])
         for report_id in set(posts) - set(reports):
             repair = self._context.run(("HDEL", keys.reported_posts(), report_id))
             yield Discrepancy("report_posts_left", keys.reported_posts(), detail_of(report_id), repair, is_damage=False)
 
     async def _read(self, reader: AuditReader, ids: Sequence[bytes]) -> list[Report]:
-        (values,) = await reader.gather([("HMGET", keys.reports(), *ids)]) if ids else ([],)
+        (values,) = await reader.execute_all([("HMGET", keys.reports(), *ids)]) if ids else ([],)
         return [decode_report(value) for value in values if value is not None]

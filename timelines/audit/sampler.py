@@ -32,11 +32,11 @@ class DamageCounts:
 
     async def add(self, damage: Mapping[str, int]) -> None:
         key = keys.repair_log()
-        await self._jobs[key].pipeline([("HINCRBY", key, kind, count) for kind, count in damage.items()])
+        await self._jobs[key].execute_all([("HINCRBY", key, kind, count) for kind, count in damage.items()])
 
     async def replace(self, damage: Mapping[str, int]) -> None:
         key = keys.repair_log()
-        await self._jobs[key].pipeline([("DEL", key), *(("HSET", key, kind, n) for kind, n in damage.items())])
+        await self._jobs[key].execute_all([("DEL", key), *(("HSET", key, kind, n) for kind, n in damage.items())])
 
     async def read(self) -> dict[str, int]:
         reply = await self._jobs[keys.repair_log()].execute("HGETALL", keys.repair_log())

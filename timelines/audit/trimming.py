@@ -46,13 +46,13 @@ class Trimming:
 
     async def _cut(self, capped: Sequence[Key], cap: int, *, is_list: bool, dry_run: bool) -> int:
         """Trim sorted sets to their newest `cap` entries. Lists (cached timelines) also keep their floor."""
-        sizes = await self._context.store.gather([("LLEN" if is_list else "ZCARD", key) for key in capped])
+        sizes = await self._context.store.execute_all([("LLEN" if is_list else "ZCARD", key) for key in capped])
         excess = {key: size - cap - is_list for key, size in zip(capped, sizes, strict=True) if size > cap + is_list}
         cuts: list[Command] = [
             trim_command(key, cap) if is_list else ("ZREMRANGEBYRANK", key, 0, -cap - 1) for key in excess
         ]
         if not dry_run:
-            await self._context.store.gather(cuts)
+            await self._context.store.execute_all(cuts)
         return sum(excess.values())
 
     async def _find_leftovers(self, checked: Sequence[Key]) -> list[Discrepancy]:
@@ -71,8 +71,8 @@ class Trimming:
 
     async def _cut_dead_letters(self, *, dry_run: bool) -> int:
         key = self._context.outbox.dead_letters_key
-        (size,) = await self._context.store.gather([("XLEN", key)])
+        (size,) = await self._context.store.execute_all([("XLEN", key)])
         excess = max(0, int(size) - MAX_DEAD_LETTERS)
         if excess and not dry_run:
-            await self._context.store.gather([("XTRIM", key, "MAXLEN", MAX_DEAD_LETTERS)])
+            await self._context.store.execute_all([("XTRIM", key, "MAXLEN", MAX_DEAD_LETTERS)])
         return excess

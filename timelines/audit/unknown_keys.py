@@ -52,7 +52,7 @@ class ForeignKeys:
         for raw_key in foreign:
             self._add_name(raw_key)
         if self.drop and foreign:
-            self.dropped += sum(await node.pipeline([("UNLINK", raw_key) for raw_key in foreign]))
+            self.dropped += sum(await node.execute_all([("UNLINK", raw_key) for raw_key in foreign]))
         return own
 
     def _add_name(self, raw_key: bytes) -> None:

@@ -39,7 +39,7 @@ class TypeChecks:
                 yield self.discrepancy(key, right_type, redis_type.decode())
 
     async def read_type(self, key: Key) -> str:
-        (redis_type,) = await self._store.gather([("TYPE", key)])
+        (redis_type,) = await self._store.execute_all([("TYPE", key)])
         return str(redis_type.decode())
 
     def discrepancy(self, key: Key, right_type: str, wrong_type: str) -> Discrepancy:
@@ -48,17 +48,17 @@ class TypeChecks:
 
     async def _repair(self, key: Key, right_type: str) -> None:
         if is_disposable(key):
-            await self._store.gather([("UNLINK", key)])
+            await self._store.execute_all([("UNLINK", key)])
         elif await self.quarantine(key, right_type):
             if key.component == "posts" and key.endswith("}:post"):
-                await self._store.gather([("SET", key, TOMBSTONE, "NX")])
+                await self._store.execute_all([("SET", key, TOMBSTONE, "NX")])
             elif key.component == "accounts" and key.endswith("}:account"):
                 await self._accounts.fill(key)
 
     async def quarantine(self, key: Key, right_type: str) -> bool:
         """Move a value of the wrong type to quarantine for QUARANTINE_DAYS. Return whether the value existed."""
         args = (right_type, QUARANTINE_DAYS * DAY_MS)
-        return bool(await self._store.node(key).run(QUARANTINE, (key, quarantine_key(key)), args))
+        return bool(await self._store.node(key).execute(*QUARANTINE.command((key, quarantine_key(key)), args)))
 
 
 def can_repair_alone(key: Key) -> bool:

@@ -25,20 +25,20 @@ class HashtagTimelines(ZsetTimelines):
     async def add(self, posts: Iterable[Post]) -> int:
         """Add posts to the timelines of their hashtags, trim these timelines, and return the number of additions."""
         commands = add_commands(posts, self._cap)
-        await self._component.gather(commands)
+        await self._component.execute_all(commands)
         return sum(command[0] == "ZADD" for command in commands)
 
     async def remove(self, *versions: Post, keep: Post | None = None) -> None:
         """Remove a post from the timelines of all hashtags of these versions, except the hashtags of `keep`."""
         tagged = {tag: post.id for post in versions for tag in find_all_hashtags(post.text)}
         kept_tags = keep.indexed_hashtags if keep is not None else ()
-        await self._component.gather(
-            ("ZREM", hashtag_key(tag), post_id) for tag, post_id in tagged.items() if tag not in kept_tags
+        await self._component.execute_all(
+            (("ZREM", hashtag_key(tag), post_id) for tag, post_id in tagged.items() if tag not in kept_tags)
         )
 
     async def sizes(self, tags: Sequence[str]) -> dict[str, int]:
         """Return the number of posts of each hashtag, up to the cap."""
-        replies = await self._component.gather(("ZCARD", hashtag_key(tag)) for tag in tags)
+        replies = await self._component.execute_all(("ZCARD", hashtag_key(tag)) for tag in tags)
         return dict(zip(tags, replies, strict=True))
 
     def read(self, tag: str, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]:
@@ -48,7 +48,7 @@ class HashtagTimelines(ZsetTimelines):
     async def read_many(self, tags: Sequence[str], edge: int, limit: int, *, upward: bool) -> list[list[PostId]]:
         """Read the timelines of several hashtags like `read`, in one round trip per node."""
         commands = [range_command(hashtag_key(tag), edge, limit, upward=upward) for tag in tags]
-        return [parse_ids(reply) for reply in await self._component.gather(commands)]
+        return [parse_ids(reply) for reply in await self._component.execute_all(commands)]
 
 
 def hashtag_key(tag: str) -> Key:

@@ -16,7 +16,7 @@ class ZsetTimelines:
 
     async def _add(self, key: Key, post_id: PostId) -> None:
         trim = ("ZREMRANGEBYRANK", key, 0, -self._cap - 1)
-        await self._component.write(key, ("ZADD", key, post_id, post_id), trim)
+        await self._component.write_all([("ZADD", key, post_id, post_id), trim])
 
     async def _remove(self, key: Key, post_id: PostId) -> None:
         await self._component[key].execute("ZREM", key, post_id)
@@ -105,7 +105,7 @@ class PublicTimelineRepository(ZsetTimelines):
         key = keys.public_timeline()
         commands: list[Command] = [("ZADD", key, post_id, post_id) for post_id in post_ids]
         commands.append(("ZREMRANGEBYRANK", key, 0, -self._cap - 1))
-        await self._component[key].pipeline(commands)
+        await self._component[key].execute_all(commands)
 
     async def remove(self, post_id: PostId) -> None:
         await self._remove(keys.public_timeline(), post_id)
@@ -120,5 +120,5 @@ class PublicTimelineRepository(ZsetTimelines):
         """
         key, new_ids = keys.public_timeline(), set(post_ids)
         removals: list[Command] = [("ZREM", key, post_id) for post_id in old_ids if post_id not in new_ids]
-        await self._component[key].pipeline(removals)
+        await self._component[key].execute_all(removals)
         await self.add_many(new_ids)

@@ -61,7 +61,7 @@ class TimelinePusher:
         """Insert an id at its position unless it is present. Use this for late and repeated deliveries."""
         for node, part in self._store.group_by_node("timelines", owners, self._spec.key_of):
             commands = [INSERT.command([self._spec.key_of(owner)], [post_id]) for owner in part]
-            lengths = await self._store.write_each(commands)
+            lengths = await self._store.write_all(commands)
             await self._trim(node, [o for o, n in zip(part, lengths, strict=True) if n > self._spec.max_length(o)])
 
     async def invalidate(self, owners: Sequence[int]) -> None:
@@ -70,7 +70,7 @@ class TimelinePusher:
         As many replicas confirm this as confirm a write of the sources, so that no failover restores an outdated
         timeline.
         """
-        await self._store.write_each([("DEL", self._spec.key_of(owner)) for owner in owners])
+        await self._store.write_all([("DEL", self._spec.key_of(owner)) for owner in owners])
 
     def _parts(self, owners: Sequence[bytes]) -> Iterator[tuple[Node, Sequence[bytes]]]:
         """Group owners by node, in parts of at most PUSHES_PER_ROUND_TRIP."""
@@ -115,13 +115,13 @@ class TimelinePusher:
     async def _trim(self, node: Node, owners: Sequence[int]) -> None:
         commands = [trim_command(self._spec.key_of(owner), self._spec.cap) for owner in owners]
         for start in range(0, len(commands), SCRIPTS_PER_ROUND_TRIP):
-            await node.pipeline(commands[start : start + SCRIPTS_PER_ROUND_TRIP])
+            await node.execute_all(commands[start : start + SCRIPTS_PER_ROUND_TRIP])
 
     async def _invalidate_with_retries(self, node: Node, owners: Sequence[bytes]) -> None:
         """Delete timelines after a push whose result is unknown, because the server may apply the push later."""
         for _ in range(INVALIDATE_ATTEMPTS):
             try:
-                await node.pipeline([("DEL", self._spec.key_of(int(owner))) for owner in owners])
+                await node.execute_all([("DEL", self._spec.key_of(int(owner))) for owner in owners])
             except StoreUnavailable:
                 await asyncio.sleep(INVALIDATE_WAIT_S)
             else:

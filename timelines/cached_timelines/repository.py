@@ -94,7 +94,7 @@ class CachedTimelines:
         """
         key = self._spec.key_of(owner)
         try:
-            head, last, left_ms = await self._timelines[key].pipeline(_read_commands(key, limit))
+            head, last, left_ms = await self._timelines[key].execute_all(_read_commands(key, limit))
         except WrongType:
             await self.invalidate(owner)
             return None
@@ -148,7 +148,7 @@ class CachedTimelines:
     async def begin_build(self, owner: int) -> str | None:
         """Store a token for a build, and return it. Returns None if the timeline exists or is being built."""
         key, token = self._spec.key_of(owner), secrets.token_hex(8)
-        begun = await self._timelines[key].run(BEGIN, [key], [token, BUILD_TTL_MS])
+        begun = await self._timelines[key].execute(*BEGIN.command([key], [token, BUILD_TTL_MS]))
         return token if begun else None
 
     async def finish_build(self, owner: int, token: str, ids: Sequence[PostId], floor: int) -> bool:
@@ -158,7 +158,7 @@ class CachedTimelines:
         """
         key = self._spec.key_of(owner)
         args = [token, self._spec.cap, self._spec.ttl_ms, floor, *ids]
-        return bool(await self._timelines[key].run(FINISH, [key], args))
+        return bool(await self._timelines[key].execute(*FINISH.command([key], args)))
 
 
 @lru_cache(maxsize=KEY_CACHE_SIZE)

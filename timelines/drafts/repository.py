@@ -41,7 +41,7 @@ class Drafts:
         """Store a draft. Return False if it was deleted meanwhile, and None if the account has too many."""
         key = keys.drafts(account_id)
         arguments = [draft.id, encode_draft(draft), DRAFTS_CAP, "new" if is_new else ""]
-        answer = await self._timelines.write_script(SAVE_DRAFT, [key], arguments)
+        answer = await self._timelines.write(*SAVE_DRAFT.command([key], arguments))
         return None if answer < 0 else answer == STORED
 
     async def replace(self, account_id: AccountId, draft: Draft, changed: Draft | None) -> bool:
@@ -54,10 +54,10 @@ class Drafts:
         if stored is None or decode_draft(stored) != draft:
             return False
         arguments = [draft.id, stored, encode_draft(changed) if changed else b""]
-        return bool(await self._timelines.write_script(REPLACE_DRAFT, [key], arguments))
+        return bool(await self._timelines.write(*REPLACE_DRAFT.command([key], arguments)))
 
     async def delete(self, account_id: AccountId, draft_id: int) -> bool:
-        return bool(await self._timelines.write_one("HDEL", keys.drafts(account_id), draft_id))
+        return bool(await self._timelines.write("HDEL", keys.drafts(account_id), draft_id))
 
     async def delete_all(self, account_id: AccountId) -> None:
         """Delete all drafts. Their due entries find no draft, and are removed at their time."""
@@ -65,7 +65,7 @@ class Drafts:
 
     async def find_many(self, posts: Sequence[DuePost]) -> list[Draft | None]:
         commands = [("HGET", keys.drafts(each.account_id), each.draft_id) for each in posts]
-        return [None if value is None else decode_draft(value) for value in await self._timelines.gather(commands)]
+        return [None if value is None else decode_draft(value) for value in await self._timelines.execute_all(commands)]
 
 
 def _parse_member(member: bytes) -> DuePost:

@@ -50,7 +50,7 @@ class Transfers:
         """Store a new transfer. Raises TransferUnderWay if another one of its kind is running, TransfersCapReached."""
         lost_ms = transfer.changed_ms - STALLED_MS
         args = [transfer.id, encode_transfer(transfer), transfer.kind, TRANSFERS_CAP, lost_ms, *ACTIVE_STATES]
-        result = await self._timelines.write_script(START_TRANSFER, [keys.transfers(account_id)], args)
+        result = await self._timelines.write(*START_TRANSFER.command([keys.transfers(account_id)], args))
         if result != 1:
             raise TransfersCapReached if result else TransferUnderWay
 
@@ -58,12 +58,12 @@ class Transfers:
         """Store a transfer. Return False if it was deleted meanwhile."""
         key = keys.transfers(account_id)
         args = [transfer.id, encode_transfer(transfer), TRANSFERS_CAP, ""]
-        return bool(await self._timelines.write_script(SAVE_TRANSFER, [key], args))
+        return bool(await self._timelines.write(*SAVE_TRANSFER.command([key], args)))
 
     async def delete(self, account_id: AccountId, transfer_id: int) -> None:
         """Delete a transfer, and the record of the posts that it imported."""
         key, imported = keys.transfers(account_id), keys.imported_posts(account_id, transfer_id)
-        await self._timelines.write(key, ("UNLINK", imported), ("HDEL", key, transfer_id))
+        await self._timelines.write_all([("UNLINK", imported), ("HDEL", key, transfer_id)])
 
     async def replace(self, account_id: AccountId, transfer: Transfer, changed: Transfer | None) -> bool:
         """Replace a transfer, or delete it. Return False if it was changed meanwhile.
@@ -75,7 +75,7 @@ class Transfers:
         if stored is None or decode_transfer(stored) != transfer:
             return False
         args = [transfer.id, stored, encode_transfer(changed) if changed else ""]
-        return bool(await self._timelines.write_script(REPLACE_TRANSFER, [key], args))
+        return bool(await self._timelines.write(*REPLACE_TRANSFER.command([key], args)))
 
     # Posts of an import
 
@@ -85,7 +85,7 @@ class Transfers:
         """Record posts before they are written. A repetition records them again."""
         key = keys.imported_posts(account_id, transfer_id)
         page = b"".join(ENTRY.pack(bytes.fromhex(digest), id.to_bytes(ID_BYTES, "big")) for digest, id in posts)
-        await self._timelines.write(key, ("RPUSH", key, page), ("PEXPIREAT", key, expires_ms))
+        await self._timelines.write_all([("RPUSH", key, page), ("PEXPIREAT", key, expires_ms)])
 
     async def count_imported(self, account_id: AccountId, transfer_id: int) -> Counter[str]:
         """Return the number of recorded `posts`, `likes` and `bookmarks`, each counted once."""
@@ -101,4 +101,4 @@ class Transfers:
         return [(digest.hex(), PostId(int.from_bytes(id, "big"))) for digest, id in entries]
 
     async def drop_last_imported(self, account_id: AccountId, transfer_id: int) -> None:
-        await self._timelines.write_one("RPOP", keys.imported_posts(account_id, transfer_id))
+        await self._timelines.write("RPOP", keys.imported_posts(account_id, transfer_id))

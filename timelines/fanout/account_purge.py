@@ -93,7 +93,7 @@ class AccountPurge:
         ]
         await self.exports.delete_all(account_id)
         private_keys = [key_of(account_id) for key_of in PRIVATE_KEYS]
-        await self.store.write(private_keys[0], ("UNLINK", *private_keys))
+        await self.store.write("UNLINK", *private_keys)
         await self.homes.invalidate(account_id)
         return any(remaining)
 

@@ -25,7 +25,7 @@ class Filters:
         while True:
             numbers = await self._timelines.execute("HKEYS", key)
             stored = replace(draft, id=max(map(int, numbers), default=0) + 1)
-            is_new = await self._timelines.write_one("HSETNX", key, stored.id, encode_filter(stored))
+            is_new = await self._timelines.write("HSETNX", key, stored.id, encode_filter(stored))
             if is_new:
                 return stored
 
@@ -33,9 +33,9 @@ class Filters:
         """Replace the filter with the same number. Return False if there is none."""
         key = keys.keyword_filters(account_id)
         command = REPLACE.command((key,), (changed.id, encode_filter(changed)))
-        (replaced,) = await self._timelines.write(key, command)
+        replaced = await self._timelines.write(*command)
         return bool(replaced)
 
     async def remove(self, account_id: AccountId, number: int) -> bool:
-        removed = await self._timelines.write_one("HDEL", keys.keyword_filters(account_id), number)
+        removed = await self._timelines.write("HDEL", keys.keyword_filters(account_id), number)
         return bool(removed)

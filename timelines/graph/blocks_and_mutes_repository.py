@@ -40,21 +40,21 @@ class BlocksAndMutes:
     async def block(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:
         """Write both sides of a block. Return whether the block is new. An existing block keeps its time."""
         own, mirror = keys.blocks(account_id), keys.blocked_by(other_id)
-        added, _ = await self._store.write_each(
+        added, _ = await self._store.write_all(
             [("ZADD", own, "NX", at_ms, other_id), ("ZADD", mirror, "NX", at_ms, account_id)]
         )
         return bool(added)
 
     async def unblock(self, account_id: AccountId, other_id: AccountId) -> bool:
         own, mirror = keys.blocks(account_id), keys.blocked_by(other_id)
-        removed, _ = await self._store.write_each([("ZREM", own, other_id), ("ZREM", mirror, account_id)])
+        removed, _ = await self._store.write_all([("ZREM", own, other_id), ("ZREM", mirror, account_id)])
         return bool(removed)
 
     async def mute(self, account_id: AccountId, other_id: AccountId, until_ms: int, now_ms: int) -> bool:
         """Store a mute, and remove the account's expired mutes. Return whether the mute is new or has a new end."""
         key = keys.mutes(account_id)
-        _, changed = await self._timelines.write(
-            key, ("ZREMRANGEBYSCORE", key, "-inf", now_ms), ("ZADD", key, "CH", until_ms, other_id)
+        _, changed = await self._timelines.write_all(
+            [("ZREMRANGEBYSCORE", key, "-inf", now_ms), ("ZADD", key, "CH", until_ms, other_id)]
         )
         return bool(changed)
 
@@ -63,7 +63,7 @@ class BlocksAndMutes:
 
     async def hide_boosts(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:
         """Hide the boosts of the other account. Return whether they were shown before."""
-        added = await self._timelines.write_one("ZADD", keys.boosts_hidden(account_id), "NX", at_ms, other_id)
+        added = await self._timelines.write("ZADD", keys.boosts_hidden(account_id), "NX", at_ms, other_id)
         return bool(added)
 
     async def show_boosts(self, account_id: AccountId, other_id: AccountId) -> bool:
@@ -83,7 +83,7 @@ class BlocksAndMutes:
         key, start = CAPPED_KEYS[which](account_id), 0
         while members := await self._timelines.execute("ZRANGE", key, start, start + PRUNE_BATCH - 1):
             if deleted_ids := await find_deleted([AccountId(int(member)) for member in members]):
-                await self._timelines.write_one("ZREM", key, *deleted_ids)
+                await self._timelines.write("ZREM", key, *deleted_ids)
                 return len(deleted_ids)
             start += len(members)
         return 0
@@ -97,7 +97,7 @@ class BlocksAndMutes:
         mirrored = await self._purge_sides(keys.blocked_by(account_id), keys.blocks, account_id, limit)
         if blocks or mirrored:
             return True
-        await self._store.write_each([("DEL", key(account_id)) for key in (keys.mutes, keys.boosts_hidden)])
+        await self._store.write_all([("DEL", key(account_id)) for key in (keys.mutes, keys.boosts_hidden)])
         return False
 
     async def _purge_sides(self, key: Key, other_side: AccountKey, account_id: AccountId, limit: int) -> bool:
@@ -106,12 +106,12 @@ class BlocksAndMutes:
         if not members:
             return False
         others = [AccountId(int(member)) for member in members]
-        await self._store.write_each([("ZREM", other_side(other), account_id) for other in others])
-        await self._timelines.write_one("ZREM", key, *others)
+        await self._store.write_all([("ZREM", other_side(other), account_id) for other in others])
+        await self._timelines.write("ZREM", key, *others)
         return True
 
     async def _remove(self, key: Key, member: int) -> bool:
-        removed = await self._timelines.write_one("ZREM", key, member)
+        removed = await self._timelines.write("ZREM", key, member)
         return bool(removed)
 
     async def set_note(self, account_id: AccountId, other_id: AccountId, note: str, cap: int) -> bool:
@@ -121,12 +121,12 @@ class BlocksAndMutes:
         """
         key = keys.account_notes(account_id)
         if not note:
-            await self._timelines.write(key, ("HDEL", key, other_id))
+            await self._timelines.write("HDEL", key, other_id)
             return True
         other_ids = await self._timelines[key].execute("HKEYS", key)
         if len(other_ids) >= cap and b"%d" % other_id not in other_ids:
             return False
-        await self._timelines.write(key, ("HSET", key, other_id, note))
+        await self._timelines.write("HSET", key, other_id, note)
         return True
 
     # Reading
@@ -172,7 +172,7 @@ class BlocksAndMutes:
             ("ZCOUNT", keys.mutes(account_id), f"({now_ms}", "+inf"),
             ("ZCARD", keys.boosts_hidden(account_id)),
         ]
-        blocks, mutes, hidden_boosts = await self._timelines.gather(commands)
+        blocks, mutes, hidden_boosts = await self._timelines.execute_all(commands)
         return blocks, mutes, hidden_boosts
 
     def blocked(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:

@@ -175,7 +175,7 @@ class EdgeList(Generic[Id]):
         def commands() -> list[Command]:
             return [("ZRANGE", key, 0, MEMBERS_PER_FIRST_READ - 1) for owner in owners for key in self.keys(owner)]
 
-        replies = await self._pairs.gather(EncodedPipeline(payloads, commands))
+        replies = await self._pairs.execute_all(EncodedPipeline(payloads, commands))
         ids = set(_parse_ids(replies))
         for number, owner in enumerate(owners):
             own = replies[number * len(tags) : (number + 1) * len(tags)]
@@ -201,7 +201,7 @@ class EdgeList(Generic[Id]):
         cursor = from_stored_cursor(layout, cursor)
         first, *rest = self.keys(owner, cursor.partition)
         newer_than = "ZRANGE", first, f"({cursor.at_ms}", "+inf", "BYSCORE", "LIMIT"
-        ties, newer, end, *sizes = await self._pairs.gather(
+        ties, newer, end, *sizes = await self._pairs.execute_all(
             [
                 TIES_AFTER.command((first,), ("up", cursor.at_ms, str(cursor.id), limit + 1)),
                 (*newer_than, 0, limit + 1),
@@ -211,7 +211,7 @@ class EdgeList(Generic[Id]):
         )
         room = limit - len(ties)
         if ties and 0 < room < len(newer):  # ids with equal times make another id the last id of the pass
-            newer, end = await self._pairs.gather(
+            newer, end = await self._pairs.execute_all(
                 [(*newer_than, 0, room + 1), (*newer_than, room - 1, 1, "WITHSCORES")]
             )
         ids: list[bytes] = [*ties, *newer]
@@ -241,7 +241,7 @@ class EdgeList(Generic[Id]):
         rank = rooms[-1] - 2 if rooms else -1
         if 0 <= rank < shares[-1]:
             reads.append(("ZRANGE", keys[len(shares) - 1], rank, rank, "WITHSCORES"))
-        replies = await self._pairs.gather(reads)
+        replies = await self._pairs.execute_all(reads)
         end = replies.pop() if len(replies) > len(shares) else []
         ids: list[bytes] = []
         for at, (reply, size) in enumerate(zip(replies, rooms, strict=True)):

@@ -116,7 +116,7 @@ class PairEdges(Generic[Source, Target]):
         """Run all scripts, one after another. Return how many edges changed."""
         changed = 0
         for script in scripts:
-            changed += sum(await self._pairs.write_each(script))
+            changed += sum(await self._pairs.write_all(script))
         return changed
 
     def _encode(self, script: Script, tag: str, edges: Sequence[Edge]) -> EncodedPipeline:

@@ -21,7 +21,7 @@ class FollowRequests:
     async def add(self, requester_id: AccountId, target_id: AccountId, at_ms: int) -> bool:
         """Write both sides of a request. Return whether the request is new. An existing request keeps its time."""
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
-        added, _ = await self._store.write_each(
+        added, _ = await self._store.write_all(
             [("ZADD", received, "NX", at_ms, requester_id), ("ZADD", sent, "NX", at_ms, target_id)]
         )
         return bool(added)
@@ -29,8 +29,8 @@ class FollowRequests:
     async def remove(self, requester_id: AccountId, target_id: AccountId) -> bool:
         """Remove a request, the requester's side first. Return whether it existed on either side."""
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
-        withdrawn = await self._timelines.write_one("ZREM", sent, target_id)
-        removed = await self._timelines.write_one("ZREM", received, requester_id)
+        withdrawn = await self._timelines.write("ZREM", sent, target_id)
+        removed = await self._timelines.write("ZREM", received, requester_id)
         return bool(withdrawn or removed)
 
     async def complete(self, requester_id: AccountId, target_id: AccountId, *, forget: bool) -> None:
@@ -42,9 +42,9 @@ class FollowRequests:
         first acceptance would conclude that the requester has withdrawn the request.
         """
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
-        await self._timelines.write_one("ZREM", received, requester_id)
+        await self._timelines.write("ZREM", received, requester_id)
         if forget:
-            await self._timelines.write_one("ZREM", sent, target_id)
+            await self._timelines.write("ZREM", sent, target_id)
 
     def exists(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
         return self.requested_ms(requester_id, target_id).map(lambda at_ms: at_ms is not None)
@@ -96,7 +96,7 @@ class FollowRequests:
         """
         received_key, sent_key = keys.follow_requests(account_id), keys.sent_follow_requests(account_id)
         commands = [("ZRANGE", key, 0, limit - 1) for key in (received_key, sent_key)]
-        requesters, targets = await self._timelines.gather(commands)
+        requesters, targets = await self._timelines.execute_all(commands)
         pairs = [(AccountId(int(id)), account_id) for id in requesters] + [
             (account_id, AccountId(int(id))) for id in targets
         ]

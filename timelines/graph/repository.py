@@ -111,7 +111,7 @@ class Follows:
         keys = [self._following.keys(id) for id in account_ids]
         per_partition = max(1, limit // max(1, len(keys[0]))) if keys else 0
         commands = [("ZREVRANGE", key, 0, per_partition - 1) for part in keys for key in part]
-        replies = iter(await self._store.gather(commands))
+        replies = iter(await self._store.execute_all(commands))
         return {
             id: [AccountId(int(member)) for _ in part for member in next(replies)][:limit]
             for id, part in zip(account_ids, keys, strict=True)

@@ -17,12 +17,12 @@ class FollowedHashtags:
     async def add(self, account_id: AccountId, tag: str, now_ms: int) -> bool | None:
         """Add a hashtag. Returns False if it is already followed, and None if the cap is reached."""
         key = keys.followed_hashtags(account_id)
-        result = await self._timelines.write_script(FOLLOW, [key], (tag, now_ms, FOLLOWED_HASHTAGS_CAP))
+        result = await self._timelines.write(*FOLLOW.command([key], (tag, now_ms, FOLLOWED_HASHTAGS_CAP)))
         return None if result < 0 else bool(result)
 
     async def remove(self, account_id: AccountId, tag: str) -> bool:
         forms = [stored for stored in await self._stored(account_id) if fold_letters(stored) == tag]
-        removed = await self._timelines.write_one("ZREM", keys.followed_hashtags(account_id), tag, *forms)
+        removed = await self._timelines.write("ZREM", keys.followed_hashtags(account_id), tag, *forms)
         return bool(removed)
 
     async def has(self, account_id: AccountId, tag: str) -> bool:

@@ -96,7 +96,7 @@ class ImportedPosts:
     async def _gather(self, commands: Sequence[Command]) -> list[Reply]:
         """Execute commands, at most COMMANDS_PER_ROUND in one round trip, so that other requests do not wait long."""
         rounds = batches(commands, COMMANDS_PER_ROUND)
-        return [reply for some in rounds for reply in await self._store.gather(some)]
+        return [reply for some in rounds for reply in await self._store.execute_all(some)]
 
 
 class GraphRanks:

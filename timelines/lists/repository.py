@@ -49,7 +49,9 @@ class Lists:
     async def find_many(self, list_ids: Iterable[ListId]) -> list[AccountList | None]:
         """Return the lists in the order of `list_ids`; None for an absent or deleted list."""
         list_ids = list(list_ids)
-        replies = await self._timelines.gather(("HMGET", keys.account_list(list_id), *FIELDS) for list_id in list_ids)
+        replies = await self._timelines.execute_all(
+            ("HMGET", keys.account_list(list_id), *FIELDS) for list_id in list_ids
+        )
         return [_parse_list(list_id, reply) for list_id, reply in zip(list_ids, replies, strict=True)]
 
     async def count(self, owner_id: AccountId) -> int:
@@ -82,7 +84,7 @@ class Lists:
 
     async def set_exclusive(self, owner_id: AccountId, list_id: ListId, exclusive: bool) -> None:
         key = keys.exclusive_lists(owner_id)
-        await self._timelines.write(key, ("SADD" if exclusive else "SREM", key, list_id))
+        await self._timelines.write("SADD" if exclusive else "SREM", key, list_id)
 
     async def mark_deleted(self, owner_id: AccountId, list_id: ListId) -> bool:
         """Mark a list as deleted. Return False if it is erased or has another owner."""
@@ -98,15 +100,15 @@ class Lists:
         The hash keeps the owner and the mark for DELETED_TRACE_MS, so that the owner may repeat the deletion.
         """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
-        await self._timelines[key].run(ERASE_LIST, (key,), (DELETED_TRACE_MS,))
-        await self._timelines[index].pipeline(
+        await self._timelines[key].execute(*ERASE_LIST.command((key,), (DELETED_TRACE_MS,)))
+        await self._timelines[index].execute_all(
             [("SREM", keys.exclusive_lists(owner_id), list_id), ("ZREM", index, list_id)]
         )
 
     async def _edit(self, owner_id: AccountId, list_id: ListId, fields: Mapping[str, str | int]) -> bool:
         key = keys.account_list(list_id)
         pairs = [part for pair in fields.items() for part in pair]
-        return bool(await self._timelines[key].run(EDIT_LIST, (key,), (owner_id, *pairs)))
+        return bool(await self._timelines[key].execute(*EDIT_LIST.command((key,), (owner_id, *pairs))))
 
 
 class ListMembers:

@@ -24,7 +24,7 @@ class DeliveryLag:
         key, hour = keys.delivery_lag(), now_ms // HOUR_MS
         # Each write removes old hours. Two writes are at most 25 hours apart; after more time the key has expired.
         expired_hours = range(hour - 2 * REMEMBERED_HOURS - 2, hour - REMEMBERED_HOURS)
-        await self._live[key].pipeline(
+        await self._live[key].execute_all(
             [
                 ("ZADD", key, "GT", lag_ms, hour),
                 ("ZREM", key, *expired_hours),

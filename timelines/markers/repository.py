@@ -33,9 +33,9 @@ class Markers:
         """Move the marker, and return it. The marker moves back only if `back` is true."""
         key = keys.markers(account_id)
         args = [timeline, post_id, "back" if back else "", MARKERS_CAP]
-        marker = await self._timelines.write_script(MOVE, [key], args)
+        marker = await self._timelines.write(*MOVE.command([key], args))
         return PostId(int(marker))
 
     async def set_scroll_preference(self, account_id: AccountId, *, scrolls: bool) -> None:
         """Store whether pages load older posts near their end."""
-        await self._timelines.write_one("HSET", keys.preferences(account_id), SCROLL, "on" if scrolls else "off")
+        await self._timelines.write("HSET", keys.preferences(account_id), SCROLL, "on" if scrolls else "off")

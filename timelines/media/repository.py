@@ -35,24 +35,24 @@ class MediaRows:
 
     async def add(self, row: Media) -> bool:
         """Store a new row. Return False if a row with this id exists."""
-        return bool(await self._posts.write_script(UPDATE, [keys.media(row.id)], [-1, *_flatten(asdict(row))]))
+        return bool(await self._posts.write(*UPDATE.command([keys.media(row.id)], [-1, *_flatten(asdict(row))])))
 
     async def find(self, media_id: int) -> Media | None:
         return (await self.find_many([media_id]))[0]
 
     async def find_many(self, media_ids: Iterable[int]) -> list[Media | None]:
         """Return the rows in the order of the ids."""
-        replies = await self._posts.gather([("HGETALL", keys.media(media_id)) for media_id in media_ids])
+        replies = await self._posts.execute_all([("HGETALL", keys.media(media_id)) for media_id in media_ids])
         return [parse_row(reply) for reply in replies]
 
     async def update(self, media_id: int, expected: Fields, changed: Fields) -> bool:
         """Change fields if the `expected` fields have their values. Return False if they differ or there is no row."""
         key = keys.media(media_id)
         args = [len(expected), *_flatten(expected), *_flatten(changed)]
-        return bool(await self._posts.write_script(UPDATE, [key], args))
+        return bool(await self._posts.write(*UPDATE.command([key], args)))
 
     async def remove(self, media_id: int) -> None:
-        await self._posts.write_one("DEL", keys.media(media_id))
+        await self._posts.write("DEL", keys.media(media_id))
 
     # Bytes
 
@@ -63,11 +63,11 @@ class MediaRows:
         """
         key, site = keys.media_of_account(owner_id), keys.media_total()
         args = [media_id, size_bytes, quota_bytes, MEDIA_PER_ACCOUNT]
-        ((total, changes),) = await self._timelines.write(key, COUNT_MEDIA.command([key], args))
+        (total, changes) = await self._timelines.write(*COUNT_MEDIA.command([key], args))
         if total < 0:
             return False
         if changes:
-            await self._posts.write(site, COUNT_ACCOUNT.command([site], [owner_id, total, changes]))
+            await self._posts.write(*COUNT_ACCOUNT.command([site], [owner_id, total, changes]))
         return True
 
     async def read_totals(self, owner_id: AccountId) -> tuple[int, int]:
@@ -87,8 +87,8 @@ class MediaRows:
     async def forget_account(self, owner_id: AccountId) -> None:
         """Delete the counters of an account without pictures."""
         key, site = keys.media_of_account(owner_id), keys.media_total()
-        await self._posts.write_one("HDEL", site, owner_id)
-        await self._timelines.write_one("DEL", key)
+        await self._posts.write("HDEL", site, owner_id)
+        await self._timelines.write("DEL", key)
 
     # Checks
 
@@ -97,7 +97,7 @@ class MediaRows:
         key = keys.media_checks()
         scores = [part for name in names for part in (at_ms, name)]
         if scores:
-            await self._posts.write_one("ZADD", key, "LT" if earlier else "GT", *scores)
+            await self._posts.write("ZADD", key, "LT" if earlier else "GT", *scores)
 
     async def due_checks(self, now_ms: int, limit: int) -> list[str]:
         """Return the names of pictures to check, the oldest first."""
@@ -109,14 +109,14 @@ class MediaRows:
         return int(float(await self._posts.execute("ZSCORE", keys.media_checks(), name) or 0))
 
     async def complete_check(self, name: str) -> None:
-        await self._posts.write_one("ZREM", keys.media_checks(), name)
+        await self._posts.write("ZREM", keys.media_checks(), name)
 
     # The folder
 
     async def agree_on_folder(self, folder_id: str) -> str:
         """Return the id of the folder that the site uses. If none is stored, store `folder_id`."""
         key = keys.media_folder()
-        is_new = await self._posts.write_one("HSETNX", key, "id", folder_id)
+        is_new = await self._posts.write("HSETNX", key, "id", folder_id)
         return folder_id if is_new else str((await self._posts.execute("HGET", key, "id")).decode())
 
     async def find_folder_id(self) -> str | None:
@@ -125,12 +125,14 @@ class MediaRows:
 
     async def store_folder_use(self, use: FolderUse) -> None:
         key = keys.media_folder()
-        await self._posts.write_one("HSET", key, "bytes", use.size_bytes, "files", use.files, "ms", use.at_ms)
+        await self._posts.write("HSET", key, "bytes", use.size_bytes, "files", use.files, "ms", use.at_ms)
 
     async def read_site_use(self) -> tuple[int, FolderUse | None]:
         """Return the counted bytes of the site, and the last measurement or None."""
         site, folder = keys.media_total(), keys.media_folder()
-        total, measured = await self._posts.gather([("HGET", site, "total"), ("HMGET", folder, "bytes", "files", "ms")])
+        total, measured = await self._posts.execute_all(
+            [("HGET", site, "total"), ("HMGET", folder, "bytes", "files", "ms")]
+        )
         use = FolderUse(*map(int, measured)) if None not in measured else None
         return int(total or 0), use
 

@@ -67,7 +67,7 @@ class PendingNotifications:
     async def add(self, entry: PendingNotification, now_ms: int) -> bool:
         """Add an entry. Return False if a concurrent request, or a process that crashed, has added it before."""
         trim = ("ZREMRANGEBYRANK", self._key, 0, -PENDING_CAP - 1)
-        added, _ = await self._jobs.write(self._key, ("ZADD", self._key, "NX", now_ms, entry.member), trim)
+        added, _ = await self._jobs.write_all([("ZADD", self._key, "NX", now_ms, entry.member), trim])
         return bool(added)
 
     async def added_before(self, ms: int, limit: int) -> list[PendingNotification]:

@@ -67,21 +67,21 @@ class Notifications:
             outdated_id = id_at(repeat_ms)
         script_keys = _script_keys(reader_id)
         args = [notification.member, notification.id, outdated_id, NOTIFICATIONS_CAP]
-        new_id = await self._timelines.write_script(ADD, script_keys, args)
+        new_id = await self._timelines.write(*ADD.command(script_keys, args))
         return None if new_id is None else PostId(int(new_id))
 
     async def mark_read(self, reader_id: AccountId, up_to: PostId) -> PostId:
         """Move the read mark forward, and return it. The mark never moves back."""
         script_keys = _script_keys(reader_id)
-        mark = await self._timelines.write_script(READ, script_keys, [up_to])
+        mark = await self._timelines.write(*READ.command(script_keys, [up_to]))
         return PostId(int(mark))
 
     async def remove(self, reader_id: AccountId, up_to: PostId, *, since: int = 0) -> None:
         """Remove the notifications from the id `since` to the id `up_to`, both inclusive."""
-        await self._timelines.write_one("ZREMRANGEBYSCORE", keys.notifications(reader_id), since, up_to)
+        await self._timelines.write("ZREMRANGEBYSCORE", keys.notifications(reader_id), since, up_to)
 
     async def unread(self, reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> UnreadBatch:
-        (reply,) = await self._timelines.gather([unread_command(reader_id, below, limit)])
+        (reply,) = await self._timelines.execute_all([unread_command(reader_id, below, limit)])
         return parse_unread(reply, limit)
 
     async def read(self, reader_id: AccountId, edge: int, limit: int, *, upward: bool = False) -> StoredPage:
@@ -89,7 +89,7 @@ class Notifications:
         key = keys.notifications(reader_id)
         command, end = ("ZRANGEBYSCORE", "+inf") if upward else ("ZREVRANGEBYSCORE", "-inf")
         part: Command = (command, key, f"({edge}", end, "WITHSCORES", "LIMIT", 0, limit)
-        mark, flat = await self._timelines.gather([("GET", keys.last_read_notification(reader_id)), part])
+        mark, flat = await self._timelines.execute_all([("GET", keys.last_read_notification(reader_id)), part])
         last = PostId(int(float(flat[-1]))) if len(flat) == 2 * limit else None
         return StoredPage(PostId(int(mark or 0)), _parse_notifications(flat), last)
 
@@ -117,7 +117,7 @@ class Notifications:
     ) -> None:
         """Store preferences for future notifications. Existing notifications stay."""
         if fields := [part for preference in preferences.items() for part in preference]:
-            await self._timelines.write_one("HSET", keys.preferences(reader_id), *fields)
+            await self._timelines.write("HSET", keys.preferences(reader_id), *fields)
 
 
 @lru_cache(maxsize=5_000)

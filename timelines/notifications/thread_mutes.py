@@ -24,13 +24,13 @@ class MutedThreadService:
         """Mute the thread, and return the post. Raises PostNotFound. A repetition changes nothing."""
         root_id, key = (await self._find(account_id, post_id)).shown.post.thread_id, keys.muted_threads(account_id)
         trim = ("ZREMRANGEBYRANK", key, 0, -MUTED_THREADS_CAP - 1)
-        await self.store.component("timelines").write(key, ("ZADD", key, "NX", now_ms, root_id), trim)
+        await self.store.component("timelines").write_all([("ZADD", key, "NX", now_ms, root_id), trim])
         return await self._find(account_id, post_id)
 
     async def unmute(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
         """Unmute the thread, and return the post. Raises PostNotFound."""
         root_id = (await self._find(account_id, post_id)).shown.post.thread_id
-        await self.store.component("timelines").write_one("ZREM", keys.muted_threads(account_id), root_id)
+        await self.store.component("timelines").write("ZREM", keys.muted_threads(account_id), root_id)
         return await self._find(account_id, post_id)
 
     async def _find(self, account_id: AccountId, post_id: PostId) -> HydratedPost:

@@ -24,7 +24,7 @@ class Pins:
     async def add(self, account_id: AccountId, post_id: PostId, now_ms: int) -> bool:
         """Pin a post. Return False if the account has too many pins. An existing pin keeps its time."""
         key = keys.pins(account_id)
-        return int(await self._timelines.write_script(ADD_PIN_SCRIPT, [key], [post_id, now_ms, PINS_CAP])) >= 0
+        return int(await self._timelines.write(*ADD_PIN_SCRIPT.command([key], [post_id, now_ms, PINS_CAP]))) >= 0
 
     async def remove(self, account_id: AccountId, post_ids: Sequence[PostId]) -> None:
-        await self._timelines.write_one("ZREM", keys.pins(account_id), *post_ids)
+        await self._timelines.write("ZREM", keys.pins(account_id), *post_ids)

@@ -51,7 +51,7 @@ class PopularPosts:
             for language, ranking in (empty | dict(rankings)).items()
         ]
         commands.append(REPLACE.command([index], [POPULAR.window_ms, *_pairs(sizes)]))
-        await self._series[index].pipeline(commands)
+        await self._series[index].execute_all(commands)
 
     def read(self, languages: Collection[str], preferred: str, offset: int, limit: int) -> Read[list[PostId]]:
         """Return the ids of the most popular posts in some languages and of posts without a language.

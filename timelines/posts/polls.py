@@ -42,10 +42,10 @@ class PollRepository:
     ) -> VoteResult:
         """Store the choices (numbers of options) of the account, unless it has voted before."""
         index = keys.voted_polls(account_id)
-        await self._timelines.write_one("ZADD", index, now_ms, post_id)
+        await self._timelines.write("ZADD", index, now_ms, post_id)
         touched = [keys.post(post_id), keys.poll_votes(post_id), keys.poll_tally(post_id)]
         arguments = [account_id, sum(1 << choice for choice in set(choices)), poll.round, now_ms]
-        return VoteResult(await self._posts.write_script(VOTE_SCRIPT, touched, arguments))
+        return VoteResult(await self._posts.write(*VOTE_SCRIPT.command(touched, arguments)))
 
     async def withdraw_votes(self, account_id: AccountId, limit: int) -> bool:
         """Remove the oldest `limit` votes of the account. Return True if votes may be left."""
@@ -53,7 +53,7 @@ class PollRepository:
         post_ids = [PostId(int(id)) for id in await self._timelines.execute("ZRANGE", index, 0, limit - 1)]
         if not post_ids:
             return False
-        await self._posts.gather(
+        await self._posts.execute_all(
             [WITHDRAW_VOTE_SCRIPT.command([keys.poll_votes(id), keys.poll_tally(id)], [account_id]) for id in post_ids]
         )
         await self._timelines.execute("ZREM", index, *post_ids)

@@ -31,18 +31,18 @@ class QuoteRepository:
         """Store a quote before its post is written. A revoked quote stays revoked."""
         key = keys.quotes(quoted_id)
         command = ADD_QUOTE_SCRIPT.command([key, keys.post(quoted_id)], [quote_id, QUOTES_CAP])
-        (answer,) = await self._posts.write(key, command)
+        answer = await self._posts.write(*command)
         return QuoteResult(answer)
 
     async def revoke(self, quoted_id: PostId, quote_id: PostId) -> bool:
         """Revoke a quote for good. Return False if there is no such quote. The call may be repeated."""
-        return bool(await self._posts.write_script(REVOKE_QUOTE_SCRIPT, [keys.quotes(quoted_id)], [quote_id]))
+        return bool(await self._posts.write(*REVOKE_QUOTE_SCRIPT.command([keys.quotes(quoted_id)], [quote_id])))
 
     async def remove(self, post: Post) -> None:
         """Remove a deleted quote from the quotes of its quoted post. A post without a quote is ignored."""
         if post.extra.quote_of is not None:
             key = keys.quotes(post.extra.quote_of)
-            await self._posts.write_one("ZREM", key, post.id)
+            await self._posts.write("ZREM", key, post.id)
 
     def read(self, quoted_id: PostId, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]:
         """Read the `limit` quotes nearest to the id `bound`, the nearest first, without revoked quotes."""
@@ -55,7 +55,7 @@ class QuoteRepository:
 
     async def count_many(self, post_ids: Sequence[PostId]) -> dict[PostId, int]:
         """Return the number of quotes of each post, without revoked quotes."""
-        counts = await self._posts.gather([("ZCOUNT", keys.quotes(post_id), "(0", "+inf") for post_id in post_ids])
+        counts = await self._posts.execute_all([("ZCOUNT", keys.quotes(post_id), "(0", "+inf") for post_id in post_ids])
         return dict(zip(post_ids, map(int, counts), strict=True))
 
 

@@ -72,16 +72,16 @@ class ReplyRepository:
         """Add a reply. If the parent was deleted meanwhile, add the parent to the `gone` set of the grandparent."""
         key = keys.post(parent_id)
         joined = add_member_command(keys.replies, parent_id, post_id, post_id)
-        _, value = await self._component.write(key, joined, ("GET", key))
+        _, value = await self._component.write_all([joined, ("GET", key)])
         grandparent = stored_parent(value)
         if grandparent is not None and not isinstance(grandparent, Post):
             await self.add_deleted_reply(grandparent, parent_id)
 
     async def add_deleted_reply(self, parent_id: PostId, post_id: PostId) -> None:
         """Add a deleted reply that has replies to the `gone` set of its parent, so that threads continue below it."""
-        await self._component.write_one("ZADD", keys.deleted_replies(parent_id), post_id, post_id)
+        await self._component.write("ZADD", keys.deleted_replies(parent_id), post_id, post_id)
 
     async def has_replies(self, post_id: PostId) -> bool:
         """Return whether the post has replies, or deleted replies that have replies."""
         both = keys.replies(post_id), keys.deleted_replies(post_id)
-        return any(await self._component.gather([("EXISTS", key) for key in both]))
+        return any(await self._component.execute_all([("EXISTS", key) for key in both]))

@@ -89,7 +89,7 @@ class PostRepository:
 
     async def write(self, post: Post, value: bytes | None = None) -> WriteResult:
         """Store the post. `value` is the encoded post, if another release encoded it."""
-        answer = await self._posts.write_script(WRITE_POST_SCRIPT, [keys.post(post.id)], [value or encode_post(post)])
+        answer = await self._posts.write(*WRITE_POST_SCRIPT.command([keys.post(post.id)], [value or encode_post(post)]))
         return WriteResult(answer)
 
     async def delete(self, post_id: PostId, author_id: AccountId, *, include_reserved: bool = False) -> bool:
@@ -104,7 +104,7 @@ class PostRepository:
         args = [author_id, "claimed"] if include_reserved else [author_id]
         touched = [key, *beside, *counted, *poll, keys.post_versions(post_id), keys.quotes(post_id)]
         touched.append(keys.hidden_preview(post_id))
-        answer = await self._posts.write_script(DELETE_POST_SCRIPT, touched, args)
+        answer = await self._posts.write(*DELETE_POST_SCRIPT.command(touched, args))
         if answer in (WAS_ARCHIVED, WAS_EDITED):  # an edit leaves the body of an archived post there (`_unarchive`)
             await self._archive.remove([post_id], may_be_absent=answer == WAS_EDITED)
         return bool(answer)
@@ -130,10 +130,10 @@ class PostRepository:
         is_new_round = old.poll is not None and (new.poll is None or new.poll.round != old.poll.round)
         touched = [key, keys.post_versions(post_id), keys.poll_votes(post_id), keys.poll_tally(post_id)]
         edit = EDIT_POST_SCRIPT.command(touched, [former, value, old.version, int(is_new_round)])
-        (answer,) = await self._posts.write(key, edit)
+        answer = await self._posts.write(*edit)
         if EditResult(answer) is EditResult.ARCHIVED:
             await self._unarchive(post_id)
-            (answer,) = await self._posts.write(key, edit)
+            answer = await self._posts.write(*edit)
         return EditResult(answer)
 
     async def find_versions(self, post_id: PostId) -> list[Post]:
@@ -156,11 +156,11 @@ class PostRepository:
         if body is not None:
             key = keys.post(post_id)
             marker = b"%d" % decode_post(body).author_id
-            await self._posts.write(key, UNARCHIVE_POST_SCRIPT.command([key], [marker, body]))
+            await self._posts.write(*UNARCHIVE_POST_SCRIPT.command([key], [marker, body]))
 
     async def find_tombstone(self, account_id: AccountId, post_id: PostId) -> Post | None:
         """Return the author and parent of a deleted post of the account, from its tombstone. Waits for replicas."""
-        held = await self._posts.write_one("GET", keys.post(post_id))
+        held = await self._posts.write("GET", keys.post(post_id))
         if not held or held.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
             return None
         return Post(post_id, account_id, "", parse_tombstone(post_id, held).in_reply_to)
@@ -177,7 +177,7 @@ class PostRepository:
 
     async def find_many(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
         """Return the posts that exist, in one round trip per node."""
-        replies = await self._posts.gather([self.get_post_command(post_id) for post_id in post_ids])
+        replies = await self._posts.execute_all([self.get_post_command(post_id) for post_id in post_ids])
         return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
 
     async def find_shown(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
@@ -190,7 +190,7 @@ class PostRepository:
         versions: dict[PostId, int] = {}
         deleted: dict[PostId, Post] = {}
         ids = list(post_ids)
-        replies = await self._posts.gather([self.get_post_command(post_id) for post_id in ids])
+        replies = await self._posts.execute_all([self.get_post_command(post_id) for post_id in ids])
         for post_id, reply in zip(ids, replies, strict=True):
             stored = decode_stored(reply)
             if stored is PostState.DELETED:
@@ -222,7 +222,7 @@ class PostRepository:
         posts = {PostId(post_id): decode_post(body) for post_id, body in bodies.items()}
         missing = [post_id for post_id in post_ids if post_id not in posts]
         # A post may be deleted or moved back into the store between the two reads. Read the store again.
-        replies = await self._posts.gather([self.get_post_command(post_id) for post_id in missing])
+        replies = await self._posts.execute_all([self.get_post_command(post_id) for post_id in missing])
         again = (decode_stored(reply) for reply in replies)
         return posts | {post.id: post for post in again if isinstance(post, Post)}
 
@@ -243,7 +243,7 @@ class PostRepository:
         """Return the record of the first request with this key. If this request is the first, store `offered`."""
         key = keys.idempotency_record(account_id, key_digest)
         claim = ("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
-        (held,) = await self._posts.write(key, claim)
+        held = await self._posts.write(*claim)
         return offered if held is None else parse_idempotency_record(held)
 
     async def withdraw_claim(self, account_id: AccountId, key_digest: str | None, claim: IdempotencyRecord) -> None:
@@ -252,7 +252,7 @@ class PostRepository:
         if key_digest is not None:
             key = keys.idempotency_record(account_id, key_digest)
             commands.append(REPLACE_VALUE_SCRIPT.command([key], [str(claim), str(claim), 1]))
-        await self._posts.gather(commands)
+        await self._posts.execute_all(commands)
 
     async def has_idempotency_key(self, account_id: AccountId, key_digest: str) -> bool:
         """Return whether an earlier request used this key."""
@@ -267,7 +267,7 @@ class PostRepository:
         """
         key = keys.idempotency_record(account_id, key_digest)
         args = [str(current), str(offered), IDEMPOTENCY_TTL_S]
-        held = await self._posts.write_script(REPLACE_VALUE_SCRIPT, [key], args)
+        held = await self._posts.write(*REPLACE_VALUE_SCRIPT.command([key], args))
         return parse_idempotency_record(held)
 
     async def abandon_id(self, post_id: PostId) -> WriteResult:
@@ -276,17 +276,17 @@ class PostRepository:
         Returns SUPERSEDED on success, EXISTS if the post was written meanwhile, and DELETED if it was deleted.
         """
         key = keys.post(post_id)
-        (answer,) = await self._posts.write(key, SUPERSEDE_POST_SCRIPT.command([key]))
+        answer = await self._posts.write(*SUPERSEDE_POST_SCRIPT.command([key]))
         return {1: WriteResult.SUPERSEDED, 0: WriteResult.EXISTS, -1: WriteResult.DELETED}[int(answer)]
 
     # Replies
 
     async def add_reply(self, parent_id: PostId, reply_id: PostId) -> None:
         command = add_member_command(keys.replies, parent_id, reply_id, reply_id)
-        await self._posts.write(keys.replies(parent_id), command)
+        await self._posts.write(*command)
 
     async def remove_reply(self, parent_id: PostId, reply_id: PostId) -> None:
-        await self._posts.gather([LEAVE_SET.command(count_script_keys(parent_id, keys.replies), [reply_id])])
+        await self._posts.execute_all([LEAVE_SET.command(count_script_keys(parent_id, keys.replies), [reply_id])])
 
 
 def parse_idempotency_record(value: bytes) -> IdempotencyRecord:

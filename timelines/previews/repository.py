@@ -32,11 +32,11 @@ class PreviewRepository:
     async def save(self, preview: LinkPreview, failure_ttl_ms: int = FAILURE_TTL_MS) -> None:
         key = keys.preview(digest_of(preview.url))
         ttl_ms = PREVIEW_TTL_MS if preview.title else failure_ttl_ms
-        await self._posts.write_one("SET", key, msgspec.msgpack.encode(preview), "PX", ttl_ms)
+        await self._posts.write("SET", key, msgspec.msgpack.encode(preview), "PX", ttl_ms)
 
     async def hide(self, post_id: PostId, url: str) -> None:
         """Record that the post does not show the preview of this link. The deletion of the post deletes the record."""
-        await self._posts.write_one("SET", keys.hidden_preview(post_id), digest_of(url))
+        await self._posts.write("SET", keys.hidden_preview(post_id), digest_of(url))
 
 
 class ExpiredPreviews:

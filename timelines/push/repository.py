@@ -43,7 +43,7 @@ class PushSubscriptions:
         return {id: subscription for id, subscription in parsed.items() if subscription is not None}
 
     async def save(self, account_id: AccountId, session_id: str, subscription: PushSubscription) -> None:
-        await self._timelines.write_one("HSET", keys.push_subscriptions(account_id), session_id, _encode(subscription))
+        await self._timelines.write("HSET", keys.push_subscriptions(account_id), session_id, _encode(subscription))
 
     async def move(self, account_id: AccountId, former_id: str, session_id: str) -> None:
         """Give the subscription of a session to the session that replaces it."""
@@ -53,7 +53,7 @@ class PushSubscriptions:
     async def remove(self, account_id: AccountId, session_id: str | None) -> None:
         """Remove the subscription of a session, or with None all subscriptions of the account."""
         key = keys.push_subscriptions(account_id)
-        await self._timelines.write(key, ("HDEL", key, session_id) if session_id else ("DEL", key))
+        await self._timelines.write(*(("HDEL", key, session_id) if session_id else ("DEL", key)))
 
     async def shows_text(self, account_id: AccountId) -> bool:
         """Return whether messages name the account and its action. Otherwise they say only that there is a
@@ -62,13 +62,13 @@ class PushSubscriptions:
 
     async def set_shows_text(self, account_id: AccountId, shows_text: bool) -> None:
         key = keys.preferences(account_id)
-        await self._timelines.write_one("HSET", key, "push_text", "full" if shows_text else "none")
+        await self._timelines.write("HSET", key, "push_text", "full" if shows_text else "none")
 
     async def load_vapid_key(self) -> str:
         """Return the stored private key of the site. The first call for a site makes it."""
         key = keys.vapid_key()
         stored = await self._timelines.execute("GET", key)
         if stored is None:
-            await self._timelines.write_one("SET", key, VapidKey.generate(), "NX")
+            await self._timelines.write("SET", key, VapidKey.generate(), "NX")
             stored = await self._timelines.execute("GET", key)
         return str(stored.decode())

@@ -68,11 +68,11 @@ class Bookmarks:
         """Add a bookmark, and return whether it is new. An existing bookmark keeps its time."""
         key = keys.bookmarks(account_id)
         trim = ("ZREMRANGEBYRANK", key, 0, -self._cap - 1)
-        added, _trimmed = await self._timelines.write(key, ("ZADD", key, "NX", now_ms, post_id), trim)
+        added, _trimmed = await self._timelines.write_all([("ZADD", key, "NX", now_ms, post_id), trim])
         return bool(added)
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> bool:
-        removed = await self._timelines.write_one("ZREM", keys.bookmarks(account_id), post_id)
+        removed = await self._timelines.write("ZREM", keys.bookmarks(account_id), post_id)
         return bool(removed)
 
     def read(self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool) -> Read[list[Bookmark]]:

@@ -54,7 +54,7 @@ class Reactions:
     async def add(self, kind: ReactionKind, post_id: PostId, account_id: AccountId, at: int) -> tuple[bool, int]:
         """Add a reaction. Return whether it is new, and its score, which the first request sets. Raises PostGone."""
         command = add_member_command(kind.members, post_id, account_id, at, if_post_exists=True)
-        ((answer, score),) = await self._posts.write(kind.members(post_id), command)
+        (answer, score) = await self._posts.write(*command)
         if answer < 0:
             raise PostGone
         return bool(answer), parse_score(score)
@@ -65,7 +65,7 @@ class Reactions:
         """Remove a reaction if its score is `only_at` (or that is None). Return whether it was removed."""
         args = [account_id] if only_at is None else [account_id, only_at]
         command = LEAVE_SET.command(count_script_keys(post_id, kind.members), args)
-        (score,) = await self._posts.write(kind.members(post_id), command)
+        score = await self._posts.write(*command)
         return score is not None and only_at in (None, parse_score(score))
 
     async def find_score(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> int | None:
@@ -75,7 +75,7 @@ class Reactions:
 
     async def replace_boost(self, post_id: PostId, account_id: AccountId, deleted_id: int, new_id: int) -> int | None:
         """Replace the id of a deleted boost. Return the id that is stored afterwards."""
-        score = await self._posts.write_script(SWAP_SCORE, [keys.boosts(post_id)], [account_id, deleted_id, new_id])
+        score = await self._posts.write(*SWAP_SCORE.command([keys.boosts(post_id)], [account_id, deleted_id, new_id]))
         return None if score is None else parse_score(score)
 
     async def sync_index(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> bool:
@@ -87,7 +87,7 @@ class Reactions:
         score = await self.find_score(kind, post_id, account_id)
         for _ in range(MAX_COMPARISONS):
             change = ("ZREM", key, post_id) if score is None else ("ZADD", key, kind.ms(score), post_id)
-            await self._timelines.write(key, change)
+            await self._timelines.write(*change)
             indexed, score = score, await self.find_score(kind, post_id, account_id)
             if indexed == score:
                 break
@@ -97,7 +97,7 @@ class Reactions:
         """Return the newest boosts of a deleted post that may still exist, and whether there are more."""
         key = keys.boosts_to_delete(post_id)
         commands = [("ZREVRANGE", key, 0, limit - 1, "WITHSCORES"), ("ZCARD", key)]
-        flat, count = await self._posts.gather(commands)
+        flat, count = await self._posts.execute_all(commands)
         pairs = zip(flat[::2], flat[1::2], strict=True)
         boosts = [Post(PostId(parse_score(at)), AccountId(int(id)), "", boost_of=post_id) for id, at in pairs]
         return boosts, count > len(boosts)
@@ -106,7 +106,7 @@ class Reactions:
         """Remove deleted boosts of one post from its set of boosts to delete."""
         if boosts:
             key = keys.boosts_to_delete(boosts[0].shown_id)
-            await self._posts.gather([("ZREM", key, *(boost.author_id for boost in boosts))])
+            await self._posts.execute_all([("ZREM", key, *(boost.author_id for boost in boosts))])
 
     async def reacted_post_ids(self, kind: ReactionKind, account_id: AccountId, limit: int) -> list[PostId]:
         """Return the ids of the posts that the account reacted to, oldest reaction first, at most `limit`."""

@@ -109,7 +109,7 @@ class Reports:
             *index_entries(changed),
             *CATEGORIES,
         ]
-        return int(await self._timelines.write_script(WRITE, script_keys, arguments))
+        return int(await self._timelines.write(*WRITE.command(script_keys, arguments)))
 
     async def restore_entries(self, report_id: PostId) -> None:
         """Write the index entries of a report again, for the repair of an audit."""
@@ -120,7 +120,7 @@ class Reports:
 
     async def restore_queue(self, account_id: AccountId) -> None:
         """Write the entry of an account in the queue again, for the repair of an audit."""
-        await self._timelines.write_one("ZREM", keys.report_queue(), account_id)
+        await self._timelines.write("ZREM", keys.report_queue(), account_id)
         for report_id in await self.open_ids(account_id, 1):
             await self.restore_entries(report_id)
 
@@ -142,7 +142,7 @@ class Reports:
         """
         script_keys = keys.report_claims(), keys.report_queue()
         arguments = [account_id, claim.staff_id, now_ms, claim.until_ms, claim.reason]
-        return parse_claim(await self._timelines.write_script(CLAIM, script_keys, arguments))
+        return parse_claim(await self._timelines.write(*CLAIM.command(script_keys, arguments)))
 
     # Reading
 
@@ -176,7 +176,7 @@ class Reports:
         """Return the numbers of reports about the account and by the account."""
         edges = f"[{account_id}:", f"({account_id};"
         commands = [("ZLEXCOUNT", key, *edges) for key in (keys.reports_about(), keys.reports_by())]
-        about, by = await self._timelines.gather(commands)
+        about, by = await self._timelines.execute_all(commands)
         return int(about), int(by)
 
     async def open_ids(self, account_id: AccountId, limit: int) -> list[PostId]:
@@ -218,7 +218,7 @@ class Reports:
     async def count_open(self) -> tuple[int, PostId | None]:
         """Return the number of open reports, and the oldest of them."""
         commands = [("ZCARD", keys.open_reports()), ("ZRANGE", keys.report_queue(), 0, 0, "WITHSCORES")]
-        count, oldest = await self._timelines.gather(commands)
+        count, oldest = await self._timelines.execute_all(commands)
         return int(count), PostId(int(float(oldest[1]))) if oldest else None
 
 

@@ -46,7 +46,7 @@ class PendingSearchPosts:
 
     async def add(self, post_id: PostId) -> None:
         trim = ("ZREMRANGEBYRANK", self._key, 0, -PENDING_CAP - 1)
-        await self._component.write(self._key, ("ZADD", self._key, post_id, post_id), trim)
+        await self._component.write_all([("ZADD", self._key, post_id, post_id), trim])
 
     async def find_oldest(self, limit: int) -> list[PostId]:
         reply = await self._component[self._key].execute("ZRANGE", self._key, 0, limit - 1)

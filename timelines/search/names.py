@@ -42,11 +42,11 @@ class NameIndex:
             number = account_id % SEARCH_PARTITIONS
             places = [keys.search_name_prefixes(number), keys.search_prefixes_of_account(number)]
             commands.append(SET_NAMES_SCRIPT.command(places, [account_id, *starts]))
-        return sum(await self._component.gather(commands))
+        return sum(await self._component.execute_all(commands))
 
     async def find_accounts(self, prefixes: Sequence[str], limit: int) -> list[AccountId]:
         """Return the accounts with one of the prefixes, each once. Reads at most `limit` per partition and prefix."""
-        replies = await self._component.gather(
+        replies = await self._component.execute_all(
             prefix_range_command(keys.search_name_prefixes(number), prefix, limit)
             for prefix in prefixes
             for number in range(SEARCH_PARTITIONS)
@@ -56,7 +56,7 @@ class NameIndex:
 
     async def add_hashtags(self, tags: Iterable[str]) -> None:
         by_partition = group_by(dict.fromkeys(tags), lambda tag: crc32(tag.encode()) % SEARCH_PARTITIONS)
-        await self._component.gather(
+        await self._component.execute_all(
             [
                 ADD_HASHTAGS_SCRIPT.command(
                     [keys.search_hashtags(number)], [HASHTAGS_PER_PARTITION_CAP, *map(hashtag_member, some)]
@@ -70,7 +70,7 @@ class NameIndex:
 
         Some hashtags may no longer have any posts.
         """
-        replies: list[Reply] = await self._component.gather(
+        replies: list[Reply] = await self._component.execute_all(
             prefix_range_command(keys.search_hashtags(number), fold_accents(prefix), limit)
             for number in range(SEARCH_PARTITIONS)
         )

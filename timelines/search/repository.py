@@ -100,14 +100,16 @@ class PostIndex:
             calls = self._encode_adds(all_posts)
         else:
             calls = await asyncio.to_thread(self._encode_adds, all_posts)
-        return sum([sum(await self._component.gather(PipelineChain(some))) for some in batches(calls, ADDS_PER_ROUND)])
+        return sum(
+            [sum(await self._component.execute_all(PipelineChain(some))) for some in batches(calls, ADDS_PER_ROUND)]
+        )
 
     async def remove(self, post: Post, *versions: Post, keep: Post | None = None) -> None:
         """Remove a post from the postings of all terms of these versions, except the terms of `keep`."""
         number, id = partition_of_post(post.id), pack_ids([post.id])
         digests = {digest for version in (post, *versions) for digest in post_digests(version)}
         parts = batches(list(digests.difference(post_digests(keep) if keep else ())), TERMS_PER_SCRIPT)
-        await self._component.gather(
+        await self._component.execute_all(
             [REMOVE_POSTINGS_SCRIPT.command(term_keys(number, some), [id, *some]) for some in parts]
         )
 
@@ -119,11 +121,13 @@ class PostIndex:
         Each result has at most `limit` ids.
         """
         terms = search_terms.digests
-        replies = await self._component.gather(
-            FIND_POSTINGS_SCRIPT.command(
-                term_keys(number, terms), [highest, search_terms.lowest_id, limit, self._steps, *terms]
+        replies = await self._component.execute_all(
+            (
+                FIND_POSTINGS_SCRIPT.command(
+                    term_keys(number, terms), [highest, search_terms.lowest_id, limit, self._steps, *terms]
+                )
+                for number, highest in asked
             )
-            for number, highest in asked
         )
         return [parse_result(reply) for reply in replies]
 

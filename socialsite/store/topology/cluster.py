@@ -167,9 +167,9 @@ class ClusterNode(Node):
         super().__init__(address)
         self._cluster = cluster
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         if self.replaced_by is not None:
-            return await self.replaced_by.pipeline(commands)
+            return await self.replaced_by.execute_all(commands)
         commands = commands if isinstance(commands, Sequence) else list(commands)  # encoded commands stay bytes
         return await self._complete(commands, self._send_commands(commands))
 
@@ -213,12 +213,12 @@ class ClusterNode(Node):
             block = [("ASKING",), *block[-len(commands) - 2 :]] if asking else block[-len(commands) - 2 :]
         raise StoreUnavailable(SLOT_MOVE_TIMEOUT)
 
-    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
         """Run commands on keys of one tag. After a redirection, all commands are sent to the new node."""
         node = self
         for _ in range(MAX_REDIRECTIONS):
             try:
-                return await Node.pipeline_with_wait(node, commands, replicas)
+                return await Node.write_all(node, commands, replicas)
             except ClusterRedirection as redirection:
                 await self._refresh_map([redirection])
                 node, asking = self._redirect_target(redirection, commands[0])
@@ -242,7 +242,7 @@ class ClusterNode(Node):
             raise
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        """Send encoded commands. If a reply is a redirection, the caller repeats that command by `pipeline`."""
+        """Send encoded commands. If a reply is a redirection, the caller repeats that command by `execute_all`."""
         try:
             return await super().send_encoded(payload, replies, required_replicas=required_replicas)
         except StoreUnavailable:

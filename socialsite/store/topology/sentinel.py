@@ -47,9 +47,9 @@ class SentinelNode(Node):
         self._schedule_master_check()
         return await super().send_encoded(payload, replies, required_replicas=required_replicas)
 
-    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
         self._schedule_master_check()
-        return await super().pipeline_with_wait(commands, replicas)
+        return await super().write_all(commands, replicas)
 
     async def blocking(self, *command: object, timeout_s: float) -> Reply:
         self._schedule_master_check()

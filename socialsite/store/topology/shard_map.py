@@ -99,7 +99,7 @@ async def read_shard_map(node: Node) -> StoredShardMap | None:
         count = int(fields["count"])
         kind = fields["partitioner"]
         has_bitmaps = kind in (RangePartitioner.name, TablePartitioner.name)
-        bitmaps = await node.pipeline([("GET", bitmap_key(n)) for n in range(count if has_bitmaps else 0)])
+        bitmaps = await node.execute_all([("GET", bitmap_key(n)) for n in range(count if has_bitmaps else 0)])
         partitioner = load_partitioner(kind, count, tuple(bitmap or b"" for bitmap in bitmaps))
         shard_map = ShardMap(fields["id"], int(fields["epoch"]), partitioner)
         stored = StoredShardMap(shard_map, int(fields["number"]), fields["state"] == FORMED)

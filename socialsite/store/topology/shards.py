@@ -57,9 +57,9 @@ class ShardNode(Node):
         await self._ensure_lease()
         return await super().send_encoded(payload, replies, required_replicas=required_replicas)
 
-    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
         await self._ensure_lease()
-        return await super().pipeline_with_wait(commands, replicas)
+        return await super().write_all(commands, replicas)
 
     async def blocking(self, *command: object, timeout_s: float) -> Reply:
         await self._ensure_lease()
@@ -161,9 +161,9 @@ class Shards:
         numbered = list(enumerate(self._nodes))
         expected = proposal.partitioner, self._components
         await run_together(*(require_no_foreign_keys(node, number, *expected) for number, node in numbered))
-        await self._nodes[0].pipeline([proposal.form_command(0)])
+        await self._nodes[0].execute_all([proposal.form_command(0)])
         agreed = self._require_position(0, await read_shard_map(self._nodes[0])).shard_map
-        await run_together(*(node.pipeline([agreed.form_command(number)]) for number, node in numbered[1:]))
+        await run_together(*(node.execute_all([agreed.form_command(number)]) for number, node in numbered[1:]))
         return await self._read_maps()
 
     def _require_position(self, number: int, stored: StoredShardMap | None) -> StoredShardMap:

@@ -121,7 +121,7 @@ class TwemproxyNode(Node):
     async def blocking(self, *command: object, timeout_s: float) -> Reply:
         raise unsupported_error(f"a waiting {command[0]}", command)
 
-    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
         raise unsupported_error("WAIT", commands[0])
 
     def send_now(self, commands: Sequence[Command]) -> SentCommands | None:
@@ -217,14 +217,16 @@ class Twemproxy:
         names = [f"probe:{secrets.token_hex(8)}" for _ in (0, 1)]
         pairs = [[Key("map", tag=tag, name=name) for name in names] for tag in tags]
         keys = [key for pair in pairs for key in pair]
-        await self._proxy.pipeline([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
-        exists = await run_together(*(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers))
+        await self._proxy.execute_all([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
+        exists = await run_together(
+            *(server.execute_all([("EXISTS", key) for key in keys]) for server in self._servers)
+        )
         servers_of_key = [
             [server for server, reply in enumerate(column) if reply] for column in zip(*exists, strict=True)
         ]
         for first in range(0, len(keys), 2):
             self._check_placement(servers_of_key[first], servers_of_key[first + 1])
-        await self._proxy.pipeline([("DEL", key) for key in keys])
+        await self._proxy.execute_all([("DEL", key) for key in keys])
 
     def _check_placement(self, one: list[int], other: list[int]) -> None:
         """Check that two keys of one tag are on the same server. Raises TwemproxyMisconfigured."""

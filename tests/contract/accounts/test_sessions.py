@@ -86,14 +86,14 @@ async def test_a_session_in_use_is_over_after_ninety_days(world, alice):
 async def test_the_store_deletes_an_expired_session(world, alice, store):
     session = await world.sign_in(alice)
     stored, index = keys.session(alice.id, session.session_id), keys.session_index(alice.id)
-    ttls = await store.gather([("PTTL", stored), ("PTTL", index)])
+    ttls = await store.execute_all([("PTTL", stored), ("PTTL", index)])
     assert all(14 * DAY_MS - 60_000 < ttl <= 14 * DAY_MS for ttl in ttls)
     for _ in range(8):
         world.clock.advance(10 * DAY_MS)
         await world.account_of(session)
     world.clock.advance(5 * DAY_MS)
     await world.account_of(session)
-    (ttl,) = await store.gather([("PTTL", stored)])
+    (ttl,) = await store.execute_all([("PTTL", stored)])
     assert 5 * DAY_MS - 60_000 < ttl <= 5 * DAY_MS
 
 
@@ -103,10 +103,10 @@ async def test_last_use_is_written_at_most_once_a_minute(world, alice, store):
     score = ("ZSCORE", index, session.session_id)
     world.clock.advance(59_999)
     await world.account_of(session)
-    assert int(float((await store.gather([score]))[0])) == NOW_MS
+    assert int(float((await store.execute_all([score]))[0])) == NOW_MS
     world.clock.advance(1)
     await world.account_of(session)
-    assert int(float((await store.gather([score]))[0])) == NOW_MS + 60_000
+    assert int(float((await store.execute_all([score]))[0])) == NOW_MS + 60_000
 
 
 async def test_a_session_missing_from_its_accounts_index_is_invalid(world, alice, store):
@@ -211,7 +211,7 @@ async def test_many_sessions_are_checked_concurrently(world, alice):
 async def test_a_load_is_one_round_trip_of_three_commands(world, alice):
     session = await world.sign_in(alice)
     commands = world.sessions.read_session_commands(session.session_key)
-    replies = await world.store.gather(commands)
+    replies = await world.store.execute_all(commands)
     account, loaded = world.sessions.parse_session_replies(session.session_key, replies, NOW_MS)
     assert len(commands) == 3
     assert account.id == alice.id

@@ -79,7 +79,7 @@ async def test_ending_all_other_sessions_keeps_one_session_and_its_time(world, a
         False,
         False,
     ]
-    (ttl,) = await store.gather([("PTTL", keys.session_index(alice.id))])
+    (ttl,) = await store.execute_all([("PTTL", keys.session_index(alice.id))])
     assert 14 * DAY_MS - 60_000 < ttl <= 14 * DAY_MS
     await world.sessions.end_all(alice.id)
     assert await world.account_of(sessions[2]) is None

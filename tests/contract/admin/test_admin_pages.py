@@ -49,7 +49,7 @@ def test_the_slow_log_shows_keys_without_values() -> None:
 
 async def test_slow_commands_are_listed(services: Services) -> None:
     for node in services.store.nodes:
-        await node.pipeline([("CONFIG", "SET", "slowlog-log-slower-than", 0), ("SLOWLOG", "RESET")])
+        await node.execute_all([("CONFIG", "SET", "slowlog-log-slower-than", 0), ("SLOWLOG", "RESET")])
     try:
         slow_calls = [call for node in await read_node_health(services) for call in node.slow]
     finally:

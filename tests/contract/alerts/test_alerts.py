@@ -266,10 +266,10 @@ async def test_a_report_that_waits_for_a_day(operator: OperatorMail) -> None:
     old_id = id_at(operator.services.clock.now_ms() - 2 * DAY_MS)
 
     async def add() -> None:
-        await store.gather([("ZADD", key, old_id, old_id) for key in keyed])
+        await store.execute_all([("ZADD", key, old_id, old_id) for key in keyed])
 
     async def close() -> None:
-        await store.gather([("DEL", key) for key in keyed])
+        await store.execute_all([("DEL", key) for key in keyed])
 
     await hold_alert(operator, add, close, "Reports wait for an answer")
 

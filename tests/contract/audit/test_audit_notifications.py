@@ -16,7 +16,7 @@ DAMAGE = {
 @pytest.mark.parametrize("kind", DAMAGE)
 async def test_damage_is_found_and_repaired(world: World, services: Services, kind: str) -> None:
     town = await SampleSite.build(world)
-    await services.store.gather([("ZADD", keys.notifications(town.alice.id), 5, DAMAGE[kind])])
+    await services.store.execute_all([("ZADD", keys.notifications(town.alice.id), 5, DAMAGE[kind])])
     report = await town.audit()
     assert [found.kind for found in report.discrepancies] == [kind]
     await town.audit(repair=True)

@@ -58,7 +58,7 @@ DAMAGE: dict[str, Damage] = {
     "block_one_sided": lambda s: s.town.execute("DEL", keys.blocked_by(s.town.bob.id)),
     "block_of_nobody": lambda s: s.town.execute("ZADD", keys.blocks(s.town.bob.id), 5, 999),
     "request_one_sided": lambda s: s.town.execute("DEL", keys.sent_follow_requests(s.town.bob.id)),
-    "key_of_wrong_type": lambda s: s.town.services.store.gather(
+    "key_of_wrong_type": lambda s: s.town.services.store.execute_all(
         [("DEL", keys.likes(s.post.id)), ("SET", keys.likes(s.post.id), "no set")]
     ),
 }
@@ -86,7 +86,7 @@ async def _facts(square: Square) -> list[object]:
         keys.blocks(town.carol.id), keys.blocked_by(town.bob.id), keys.follow_requests(town.carol.id),
         keys.sent_follow_requests(town.bob.id),
     ]  # fmt: skip
-    replies = await town.services.store.gather([("ZRANGE", key, 0, -1, "WITHSCORES") for key in sets])
+    replies = await town.services.store.execute_all([("ZRANGE", key, 0, -1, "WITHSCORES") for key in sets])
     return [*replies, await town.execute("GET", keys.post_counts(post_id))]
 
 

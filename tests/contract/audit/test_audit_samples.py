@@ -59,7 +59,7 @@ async def test_repeated_samples_find_the_damage(town: SampleSite) -> None:
 
 async def test_samples_find_no_damage_at_ids_that_no_account_got(town: SampleSite) -> None:
     """A sign-up with a handle that is taken reserves an id."""
-    await town.services.store.gather([("INCRBY", account_keys.account_ids(), 100)])
+    await town.services.store.execute_all([("INCRBY", account_keys.account_ids(), 100)])
     for _ in range(5):
         assert not (await town.audit(sample=50)).damage
 

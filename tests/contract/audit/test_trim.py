@@ -78,7 +78,7 @@ async def test_dead_letters_are_trimmed_to_their_cap(world: World) -> None:
         "job",
         "1-1",
     )
-    await node.pipeline([letter] * 10_050)
+    await node.execute_all([letter] * 10_050)
     assert await trim(town) == {"dead_letters": 50}
     assert (await town.services.outbox.read_depth()).dead == 10_000
 

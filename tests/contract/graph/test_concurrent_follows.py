@@ -80,8 +80,8 @@ class RestlessPairs(KeyDataShardedConnection):
         super().__init__(store, "follows", partitions)
         self._leave = leave
 
-    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
-        replies = await super().gather(commands, may_lag=may_lag)
+    async def execute_all(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+        replies = await super().execute_all(commands, may_lag=may_lag)
         await self._leave()
         return replies
 

@@ -33,16 +33,16 @@ class WatchedPairs(KeyDataShardedConnection):
         self._meanwhile = meanwhile
         self._after = after
 
-    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         commands = list(commands)
         self.trips += bool(commands)
         if self._meanwhile is None or self._after > len(commands):
             self._after -= len(commands)
-            return await super().gather(commands, may_lag=may_lag)
+            return await super().execute_all(commands, may_lag=may_lag)
         meanwhile, self._meanwhile = self._meanwhile, None
-        replies = await super().gather(commands[: self._after], may_lag=may_lag)
+        replies = await super().execute_all(commands[: self._after], may_lag=may_lag)
         await meanwhile()
-        return replies + await super().gather(commands[self._after :], may_lag=may_lag)
+        return replies + await super().execute_all(commands[self._after :], may_lag=may_lag)
 
 
 async def read_pass(
@@ -187,11 +187,11 @@ class TurningPairs(KeyDataShardedConnection):
         super().__init__(store, "follows", 4)
         self._turns = turns
 
-    async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
+    async def write_all(self, commands: Sequence[Command]) -> list[Reply]:
         self._turns -= 1
         if self._turns >= 0:
             raise PartitionLayoutChanged("cut anew")
-        return await super().write_each(commands)
+        return await super().write_all(commands)
 
 
 async def test_a_change_is_repeated_after_changes_of_the_partition_layout(store: Store) -> None:

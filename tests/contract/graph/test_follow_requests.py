@@ -178,7 +178,7 @@ async def test_a_repeated_request_keeps_its_time_on_both_sides(services: Service
     assert await requests.add(asker, asked, 100)
     assert not await requests.add(asker, asked, 200)
     sides = [("ZSCORE", keys.follow_requests(asked), asker), ("ZSCORE", keys.sent_follow_requests(asker), asked)]
-    assert await services.store.gather(sides) == [b"100", b"100"]
+    assert await services.store.execute_all(sides) == [b"100", b"100"]
 
 
 async def test_a_deleted_account_leaves_no_request_on_either_side(world: World, services: Services) -> None:
@@ -198,7 +198,7 @@ async def test_a_request_with_one_remaining_side_can_be_withdrawn(services: Serv
     alice, bob, at = AccountId(1), AccountId(2), services.repositories
     for side in (keys.follow_requests(bob), keys.sent_follow_requests(alice)):
         await at.follow_requests.add(alice, bob, 5)
-        await services.store.gather([("DEL", side)])
+        await services.store.execute_all([("DEL", side)])
         assert await at.follow_requests.remove(alice, bob)
         assert not await at.follow_requests.remove(alice, bob)
 

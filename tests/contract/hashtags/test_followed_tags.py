@@ -69,4 +69,4 @@ async def test_a_deleted_accounts_followed_hashtags_are_deleted(world: World, se
     await services.followed_hashtags.follow(account_id=alice.id, tag="one", now_ms=1)
     await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
-    assert await services.store.gather([("EXISTS", keys.followed_hashtags(alice.id))]) == [0]
+    assert await services.store.execute_all([("EXISTS", keys.followed_hashtags(alice.id))]) == [0]

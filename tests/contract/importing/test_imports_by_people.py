@@ -189,7 +189,7 @@ async def test_the_end_of_a_transfer_notifies_its_account_once(services: Service
 async def test_an_undoing_that_begins_in_the_last_minute_is_whole(services: Services, world: World) -> None:
     alice = await world.person("alice")
     done = await import_file(services, alice.id, mastodon(note(1)))
-    (left_ms,) = await services.store.gather([("PTTL", keys.imported_posts(alice.id, done.id))])
+    (left_ms,) = await services.store.execute_all([("PTTL", keys.imported_posts(alice.id, done.id))])
     assert left_ms > services.config.archive_keep_ms + DAY_MS
 
 

@@ -19,7 +19,7 @@ async def test_jobs_are_fetched_in_their_order(queue: JobQueue) -> None:
 
 
 async def test_a_job_added_in_a_pipeline_is_fetched(queue: JobQueue, store: Store) -> None:
-    await store.gather([queue.add_command(b"\x00\xff")])
+    await store.execute_all([queue.add_command(b"\x00\xff")])
     assert await take_payloads(queue) == [b"\x00\xff"]
 
 

@@ -60,7 +60,7 @@ async def test_a_clock_that_went_back_makes_no_job_younger_than_new(store: Store
 @pytest.mark.parametrize("most", [1, 999, 1000, 1001, 1500, 2000, 2300, 2500, 2501])
 async def test_the_number_of_payloads_read_is_limited(store: Store, queue: JobQueue, most: int) -> None:
     owed = [b"%d" % number for number in range(2500)]
-    await store.node(queue.stream_key).pipeline([queue.add_command(payload) for payload in owed])
+    await store.node(queue.stream_key).execute_all([queue.add_command(payload) for payload in owed])
     assert await queue.read_payloads(most) == owed[:most]
 
 
@@ -84,7 +84,7 @@ async def test_a_consumer_with_a_foreign_name_is_not_considered_dead(store: Stor
 
 
 async def test_deregistering_returns_the_number_of_pending_jobs(store: Store, queue: JobQueue) -> None:
-    await store.node(queue.stream_key).pipeline([queue.add_command(b"%d" % number) for number in range(3)])
+    await store.node(queue.stream_key).execute_all([queue.add_command(b"%d" % number) for number in range(3)])
     await queue.fetch(ALICE, 3, 1)
     assert await queue.deregister(ALICE) == 3
     assert await queue.deregister(BOB) == 0

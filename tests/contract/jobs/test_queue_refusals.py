@@ -103,7 +103,7 @@ async def test_a_worker_waits_for_a_missing_right_and_gives_no_job_up(
     async with asyncio.TaskGroup() as tasks:
         with refusing(redis_url, command) as client:
             client.acl_log_reset()
-            await plain.node(key).pipeline([queue.add_command(b"job")])
+            await plain.node(key).execute_all([queue.add_command(b"job")])
             tasks.create_task(worker.run())
             await eventually(lambda: any(int(row["count"]) > TRIES for row in client.acl_log()), 20)
         await eventually(lambda: client.get(key), 20)

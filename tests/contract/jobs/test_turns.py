@@ -49,7 +49,7 @@ async def test_jobs_of_a_sender_keep_their_order_and_leave_no_key(queue: JobQueu
         assert await queue.finish(job)
     assert performed == payloads
     left = [queue.unfinished_key, queue.waiting_senders_key, queue.waiting_jobs_key(str(BUSY))]
-    assert await store.node(queue.stream_key).pipeline([("EXISTS", key) for key in left]) == [0, 0, 0]
+    assert await store.node(queue.stream_key).execute_all([("EXISTS", key) for key in left]) == [0, 0, 0]
 
 
 async def test_following_jobs_use_the_turns_of_their_sender(queue: JobQueue, store: Store) -> None:
@@ -80,7 +80,7 @@ async def test_a_job_of_a_dead_worker_lets_the_next_job_in(quick: JobQueue) -> N
 async def test_jobs_left_waiting_by_a_worker_of_an_older_release_are_moved(queue: JobQueue, store: Store) -> None:
     payloads = await add_jobs(queue, MAX_JOBS_PER_SENDER + 2)
     node, job = store.node(queue.stream_key), await take_one(queue, ALICE)
-    await node.pipeline([("XACK", queue.stream_key, CONSUMER_GROUP, job.id), ("XDEL", queue.stream_key, job.id)])
+    await node.execute_all([("XACK", queue.stream_key, CONSUMER_GROUP, job.id), ("XDEL", queue.stream_key, job.id)])
     await queue.move_waiting_jobs()
     assert await take_payloads(queue) == payloads[1:-1]
 
@@ -162,7 +162,7 @@ async def test_the_time_of_a_sender_is_counted_for_an_hour(heavy: JobQueue, stor
         return ()
 
     assert await Worker(heavy, perform).run_until_empty()
-    used_ms, ttl_ms = await store.node(heavy.stream_key).pipeline(
+    used_ms, ttl_ms = await store.node(heavy.stream_key).execute_all(
         [("GET", heavy.used_key(str(BUSY))), ("PTTL", heavy.used_key(str(BUSY)))]
     )
     assert int(used_ms) >= 20

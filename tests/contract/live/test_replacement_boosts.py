@@ -183,11 +183,11 @@ class Unsteady(CountingNode):
 
     away = 0
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         if self.away:
             self.away -= 1
             raise StoreUnavailable("away")
-        return await super().pipeline(commands)
+        return await super().execute_all(commands)
 
 
 @pytest_asyncio.fixture

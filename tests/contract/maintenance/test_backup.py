@@ -151,13 +151,13 @@ async def test_keys_that_expire_during_a_restore_are_not_reported_missing(
     world: World, restored: Services, tmp_path: Path
 ) -> None:
     store, soon = world.services.store, Key("series", tag="s1", name="posts:1:1763650440")
-    await store.gather([("HSET", soon, "all", 3), ("PEXPIRE", soon, 400)])
+    await store.execute_all([("HSET", soon, "all", 3), ("PEXPIRE", soon, 400)])
     saved_ms = world.services.clock.now_ms()
     await write_backup(world.services, tmp_path / "backup")
     await asyncio.sleep(0.5)
     restore = Restore(restored.store, make_store_body_writer(restored.store))
     await restore.load(BackupReader(tmp_path / "backup"), saved_ms)
-    assert await restored.store.gather([("EXISTS", soon)]) == [0]
+    assert await restored.store.execute_all([("EXISTS", soon)]) == [0]
 
 
 async def test_restoring_to_a_store_with_data_is_refused(world: World, tmp_path: Path) -> None:

@@ -151,14 +151,14 @@ async def test_values_of_every_type_are_restored_unchanged(store: Store, deploym
         ("XADD", "jobs:{outbox}:stream", "5-1", "payload", b"\xff"), ("SET", "series:{1}:g", ""),
         *(("XADD", "jobs:{outbox}:dead", f"{n}-1", "payload", n, "reason", "r") for n in range(1, 4500)),
     ]  # fmt: skip
-    await node.pipeline(made)
+    await node.execute_all(made)
     await node.execute("PEXPIREAT", "series:{1}:e", 4_000_000_000_000)
     names = [Key.parse(str(command[1])) for command in made[:9]]
     records = await read_key_records(node, list(dict.fromkeys(names)))
     assert len(records) == 9
     deployment.empty()
     for record in records:
-        await store.gather(build_write_commands(record))
+        await store.execute_all(build_write_commands(record))
     key_records = [await read_key_records(each, list(dict.fromkeys(names))) for each in store.nodes]
     back = {record.key: record for part in key_records for record in part}
     assert [back[record.key] for record in records] == records

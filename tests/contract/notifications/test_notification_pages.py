@@ -59,9 +59,9 @@ async def test_the_newest_thousand_notifications_are_kept(three: ThreePeople, se
     alice, bob, _ = three
     key = keys.notifications(alice.id)
     fill = {f"like:{bob.id}:{number}": number for number in range(1, NOTIFICATIONS_CAP + 1)}
-    await services.store.gather([("ZADD", key, score, member) for member, score in fill.items()])
+    await services.store.execute_all([("ZADD", key, score, member) for member, score in fill.items()])
     await bob.follows(alice)
-    (size,) = await services.store.gather([("ZCARD", key)])
+    (size,) = await services.store.execute_all([("ZCARD", key)])
     assert size == NOTIFICATIONS_CAP
     assert await count_unread(alice) == 1
     assert await notification_texts(alice) == ["follow by bob"]
@@ -75,7 +75,7 @@ async def test_unread_notifications_are_counted_up_to_ninety_nine(
     for post in posts:
         await acts.likes(bob, post)
     assert await count_unread(alice) == 100
-    reply = (await services.store.gather([unread_command(alice.id)]))[0]
+    reply = (await services.store.execute_all([unread_command(alice.id)]))[0]
     assert (await services.notifications.badge(alice.id, reply)).text == "99+"
 
 
@@ -90,7 +90,7 @@ async def test_a_deleted_accounts_notifications_are_deleted(
     await bob.publishes("goodbye @alice")
     await world.deliver_all()
     gone = [build(alice.id) for build in (keys.notifications, keys.last_read_notification, keys.preferences)]
-    assert await services.store.gather([("EXISTS", key) for key in gone]) == [0, 0, 0]
+    assert await services.store.execute_all([("EXISTS", key) for key in gone]) == [0, 0, 0]
 
 
 async def test_only_processes_with_the_reader_online_receive_a_message(three: ThreePeople, services: Services) -> None:
@@ -135,7 +135,7 @@ async def test_a_thousand_hidden_notifications_cost_few_reads(
     key = keys.notifications(alice.id)
     newest = int((await services.notifications.page(alice.id)).entries[0].id)
     fill = {f"like:{bob.id}:{number}": newest + number for number in range(1, NOTIFICATIONS_CAP)}
-    await services.store.gather([("ZADD", key, score, member) for member, score in fill.items()])
+    await services.store.execute_all([("ZADD", key, score, member) for member, score in fill.items()])
     await alice.mutes(bob)
     with deployment.holding(key) as client:
         client.config_resetstat()

@@ -94,7 +94,7 @@ async def test_a_boost_notification_of_an_earlier_release_is_shown_until_the_boo
     await acts.boosts(bob, post)
     boost = (await services.reading.profile(bob.id, viewer_id=bob.id)).entries[0].post
     notifications = services.repositories.notifications
-    await services.store.write(keys.notifications(alice.id), ("UNLINK", keys.notifications(alice.id)))
+    await services.store.write("UNLINK", keys.notifications(alice.id))
     await notifications.add(alice.id, Notification(boost.id, "boost", bob.id, boost.id))
     assert await notification_texts(alice) == ["boost by bob"]
     await acts.unboosts(bob, post)

@@ -10,9 +10,9 @@ FIRST, SECOND, THIRD = PostId(4096), PostId(8192), PostId(12288)
 
 async def test_a_deleted_parent_is_stored_as_gone(services: Services) -> None:
     threads, store = services.repositories.threads, services.store
-    await store.gather([("SET", keys.post(SECOND), f"deleted:7:{FIRST}")])
+    await store.execute_all([("SET", keys.post(SECOND), f"deleted:7:{FIRST}")])
     await threads.add_reply(SECOND, THIRD)
-    members = await store.gather([("ZRANGE", keys.deleted_replies(FIRST), 0, -1)])
+    members = await store.execute_all([("ZRANGE", keys.deleted_replies(FIRST), 0, -1)])
     assert members == [[str(SECOND).encode()]]
     assert await threads.has_replies(SECOND)
     assert await threads.find_parents([SECOND, THIRD]) == {SECOND: FIRST}
@@ -25,7 +25,7 @@ async def test_an_existing_parent_and_a_first_post_are_not_gone(services: Servic
         author_id=AccountId(author.id), text="hello", now_ms=services.clock.now_ms()
     )
     await threads.add_reply(post.id, THIRD)
-    await store.gather([("SET", keys.post(SECOND), "deleted:7")])
+    await store.execute_all([("SET", keys.post(SECOND), "deleted:7")])
     await threads.add_reply(SECOND, THIRD)
     assert not [key for key in deployment.all_keys() if key.endswith(":gone")]
     assert await threads.find_parents([post.id, SECOND]) == {post.id: None}

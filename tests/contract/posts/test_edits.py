@@ -106,7 +106,7 @@ async def test_only_the_author_edits_and_never_a_boost(world: World, alice: Pers
     await alice.deletes(post)
     with pytest.raises(PostNotFound):
         await alice.edits(post, "again")
-    assert await world.services.store.gather([("EXISTS", keys.post_versions(post.id))]) == [0]
+    assert await world.services.store.execute_all([("EXISTS", keys.post_versions(post.id))]) == [0]
 
 
 async def test_a_reply_is_not_edited_after_the_parents_author_blocks_its_author(world: World, alice: Person) -> None:

@@ -41,7 +41,7 @@ async def test_a_cached_read_returns_the_current_state(store: Store, value: byte
     for post in (POST, OTHER):
         await posts.write(post)
     await told(store, posts, POST.id, OTHER.id)
-    await store.gather([("DEL", key) if value is None else ("SET", key, value)])
+    await store.execute_all([("DEL", key) if value is None else ("SET", key, value)])
     assert await told(store, posts, POST.id, OTHER.id) == [decode_stored(value), OTHER]
 
 

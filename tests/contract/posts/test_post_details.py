@@ -60,7 +60,7 @@ async def test_a_worker_writes_the_details_of_the_job(world: World, services: Se
     alice = await world.person("alice")
     post = await alice.publishes("hello", details=WARNED)
     key = keys.post(post.id)
-    await services.store.gather([("DEL", key)])
+    await services.store.execute_all([("DEL", key)])
     await world.deliver_all()
     assert await services.repositories.posts.find(post.id) == post
     assert post.details == WARNED

@@ -38,7 +38,7 @@ class Returning(SQLiteArchive):
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
         bodies = await super().get(post_ids)
-        await self._store.gather([("SET", keys.post(post.id), encode_post(post)) for post in self.returning])
+        await self._store.execute_all([("SET", keys.post(post.id), encode_post(post)) for post in self.returning])
         return bodies
 
 

@@ -259,7 +259,7 @@ async def test_a_refused_post_leaves_neither_its_id_nor_its_idempotency_key(
         before = await count_reservations(services)
         with pytest.raises(RateLimited):
             await publish("k2")
-        assert await services.store.gather([("PTTL", record_key(alice, "k2"))]) < [1_001]
+        assert await services.store.execute_all([("PTTL", record_key(alice, "k2"))]) < [1_001]
         services.publishing.limits = ActionLimits(services.limits, {}, services.clock)
         with deployment.configured("maxmemory", 1, usual=0), pytest.raises(deployment.when_full):
             await publish("k3")
@@ -274,7 +274,7 @@ def record_key(person: Person, key: str) -> Key:
 async def count_reservations(services: Services) -> int:
     """Return the number of ids that are reserved and have no post."""
     scanned = [key async for some in scan_store(services.store) for key in some if key.endswith("}:post")]
-    return (await services.store.gather([("GET", key) for key in scanned])).count(b"pending")
+    return (await services.store.execute_all([("GET", key) for key in scanned])).count(b"pending")
 
 
 async def test_two_requests_that_choose_the_same_id_publish_two_posts(world: World, services: Services) -> None:

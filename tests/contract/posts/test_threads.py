@@ -75,7 +75,7 @@ async def test_joined_pages_equal_the_visible_tree(world: World, services: Servi
     subthread = chance.choice([post for post in model.posts if post.id not in model.hidden])
     assert await whole(services, subthread) == model.below(subthread.id)
     blocked = people[2]
-    await services.store.gather([("ZADD", keys.blocks(people[1].id), 1, blocked.id)])
+    await services.store.execute_all([("ZADD", keys.blocks(people[1].id), 1, blocked.id)])
     model.hidden |= {post.id for post in model.posts if post.author_id == blocked.id}
     assert await whole(services, first, people[1]) == model.below(first.id)
 
@@ -127,7 +127,7 @@ async def test_a_tombstone_of_an_earlier_release_is_followed_by_the_first_post(
 ) -> None:
     alice = await world.person("alice")
     chain = await chain_of(world, alice, 4)
-    await services.store.gather([("SET", keys.post(chain[2].id), f"deleted:{alice.id}")])
+    await services.store.execute_all([("SET", keys.post(chain[2].id), f"deleted:{alice.id}")])
     page = await services.threads.load_page(chain[3], viewer_id=None)
     assert [each.id for each in page.ancestors] == [chain[0].id, chain[2].id]
 
@@ -207,4 +207,4 @@ async def store_replies(services: Services, author: AccountId, links: list[tuple
         batch = posts[start : start + 500]
         await asyncio.gather(*(at.write(post) for post in batch))
         joins = [add_member_command(keys.replies, post.in_reply_to or 0, post.id, post.id) for post in batch]
-        await services.store.gather(joins)
+        await services.store.execute_all(joins)

@@ -156,7 +156,7 @@ async def test_the_worker_deletes_boosts_above_the_limit_of_a_request(
     await world.deliver_all()
     assert await counts() == [0] * 7
     assert [await acts.read_indexes(booster) for booster in boosters] == [(set(), set())] * 7
-    (left,) = await services.store.gather([("EXISTS", keys.boosts_to_delete(post.id))])
+    (left,) = await services.store.execute_all([("EXISTS", keys.boosts_to_delete(post.id))])
     assert not left
 
 

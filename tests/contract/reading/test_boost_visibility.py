@@ -21,7 +21,7 @@ async def boosted(store: Store, original: PostId, ids: list[PostId]) -> LaterBoo
     """Add boosts of the post by the accounts 1, 2, … in this order."""
     boosts = [(AccountId(number), id) for number, id in enumerate(ids, start=1)]
     key = keys.boosts(original)
-    await store.gather([("ZADD", key, *(part for account, id in boosts for part in (id, account)))])
+    await store.execute_all([("ZADD", key, *(part for account, id in boosts for part in (id, account)))])
     return boosts
 
 
@@ -49,7 +49,7 @@ async def test_the_day_of_a_boost_includes_its_last_millisecond(services: Servic
 async def test_removed_and_last_boosts_are_accepted(services: Services) -> None:
     original = id_at(BASE)
     first, second = await boosted(services.store, original, [id_at(BASE + 5), id_at(BASE + 9)])
-    await services.store.gather([("ZREM", keys.boosts(original), first[0])])
+    await services.store.execute_all([("ZREM", keys.boosts(original), first[0])])
     later_boosts = await services.pipeline.load_later_boosts(
         [(first[1], original), (second[1], original), (first[1], id_at(BASE + 1))]
     )
@@ -81,7 +81,7 @@ async def test_a_tombstone_contains_the_boosted_post(services: Services, world: 
 async def test_tombstones_of_earlier_releases_and_of_reservations_name_no_boosted_post(store: Store) -> None:
     posts, values = PostRepository(store), ["deleted", "deleted:7", "deleted:7:4096", "superseded"]
     ids = [PostId(4096 * number) for number in range(1, 5)]
-    await store.gather([("SET", keys.post(id), value) for id, value in zip(ids, values, strict=True)])
+    await store.execute_all([("SET", keys.post(id), value) for id, value in zip(ids, values, strict=True)])
     claimed = id_at(BASE)
     await posts.reserve_id(claimed)
     await posts.delete(claimed, AccountId(7), include_reserved=True)

@@ -120,10 +120,10 @@ class Unreachable(Node):
         self._back_at = asyncio.get_running_loop().time() + self._away_s
         raise StoreUnavailable("the reply was lost")
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         if asyncio.get_running_loop().time() < self._back_at:
             raise StoreUnavailable("nobody answers")
-        return await super().pipeline(commands)
+        return await super().execute_all(commands)
 
 
 @pytest.mark.parametrize(("away_s", "is_left"), [(0.1, False), (60, True)])

@@ -46,9 +46,9 @@ class GivingWay(Node):
         for _ in range(self._chance.randrange(4)):
             await asyncio.sleep(0)
 
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+    async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         await self._give_way()
-        replies = await super().pipeline(commands)
+        replies = await super().execute_all(commands)
         await self._give_way()
         return replies
 

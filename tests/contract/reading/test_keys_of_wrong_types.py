@@ -16,8 +16,8 @@ from timelines.posts.post import Post
 
 
 async def damage(services: Services, key: Key) -> None:
-    await services.store.gather([("DEL", key)])
-    await services.store.gather([("SADD", key, "of another type")])
+    await services.store.execute_all([("DEL", key)])
+    await services.store.execute_all([("SADD", key, "of another type")])
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def other_services(services: Services) -> Services:
 
 async def test_only_a_read_of_items_gets_a_reply_for_a_key_of_a_wrong_type(store: Store) -> None:
     for number in range(4):
-        await store.gather([("SET", numbered_key(number), number)])
-    await store.gather([("DEL", numbered_key(2))])
-    await store.gather([("SADD", numbered_key(2), "member")])
+        await store.execute_all([("SET", numbered_key(number), number)])
+    await store.execute_all([("DEL", numbered_key(2))])
+    await store.execute_all([("SADD", numbered_key(2), "member")])
     commands = [("GET", numbered_key(number)) for number in range(4)]
     items, plain = Read(commands, list, wrong_type_reply=None), Read(commands[3:], list)
     assert await store.read(items, plain) == [[b"0", b"1", None, b"3"], [b"3"]]

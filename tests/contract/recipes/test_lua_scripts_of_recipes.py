@@ -107,7 +107,7 @@ async def test_a_batch_is_finished_once(store: Store) -> None:
     entity = Entity("post", 7)
     await Buffers(store).add({entity: Change({"views": 1})}, 5_000)
     key, place = batch_key(entity), [batch_key(entity), taken_key(entity.tag)]
-    await store.gather([take_command(entity, 5_000)])
+    await store.execute_all([take_command(entity, 5_000)])
     number = int(await run_command(store, "HGET", key, "id"))
     assert await run_script(store, FINISH_BATCH, place, entity.name, number + 1) == 0
     assert await run_command(store, "EXISTS", key) == 1
@@ -118,17 +118,17 @@ async def test_a_batch_is_finished_once(store: Store) -> None:
 
 async def test_taking_handles_an_empty_buffer_and_a_lost_batch(store: Store) -> None:
     entity = Entity("post", 7)
-    (nothing,) = await store.gather([take_command(entity, 5_000)])
+    (nothing,) = await store.execute_all([take_command(entity, 5_000)])
     assert nothing == []
     assert await run_command(store, "EXISTS", taken_key(entity.tag)) == 0
     await Buffers(store).add({entity: Change({"views": 1})}, 5_000)
     await run_command(store, "ZADD", taken_key(entity.tag), 0, entity.name)  # taken long ago, and its batch is deleted
-    (found,) = await store.gather([take_command(entity, BATCH_LEASE_MS)])
+    (found,) = await store.execute_all([take_command(entity, BATCH_LEASE_MS)])
     assert b"+views" in found
     assert await run_command(store, "ZSCORE", taken_key(entity.tag), entity.name) == str(BATCH_LEASE_MS).encode()
-    (leased,) = await store.gather([take_command(entity, 2 * BATCH_LEASE_MS - 1)])
+    (leased,) = await store.execute_all([take_command(entity, 2 * BATCH_LEASE_MS - 1)])
     assert leased == []
-    (again,) = await store.gather([take_command(entity, 2 * BATCH_LEASE_MS)])
+    (again,) = await store.execute_all([take_command(entity, 2 * BATCH_LEASE_MS)])
     assert again == found
 
 

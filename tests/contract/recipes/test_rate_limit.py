@@ -98,7 +98,7 @@ async def test_a_rule_that_is_off_grants_and_leaves_no_key(limits: RateLimiter, 
 
 
 async def test_a_rule_that_is_off_is_granted_in_a_pipeline_too(store: Store) -> None:
-    (reply,) = await store.gather([hit_command(ALICE, [OFF], START)])
+    (reply,) = await store.execute_all([hit_command(ALICE, [OFF], START)])
     assert parse_decision(reply) == GRANTED
 
 
@@ -109,7 +109,7 @@ async def test_identifiers_do_not_share_their_hits(limits: RateLimiter) -> None:
 
 async def test_a_hit_works_inside_a_bigger_pipeline(store: Store) -> None:
     commands = [hit_command(ALICE, [FOLLOW], START), ("GET", counter_key(ALICE, FOLLOW, MINUTE))]
-    verdict, current = await store.gather(commands)
+    verdict, current = await store.execute_all(commands)
     assert parse_decision(verdict) == Decision(granted=True, rule="follow", remaining=1, limit=2)
     assert current == b"1"
 

@@ -58,7 +58,7 @@ async def now_ms(store: Store) -> int:
 
 
 async def count(store: Store, kind: Metric, at_ms: int, amount: int = 1, member: str = ALL_MEMBERS) -> None:
-    await store.gather(count_commands({MetricEvent(kind, member, at_ms // 1000): amount}))
+    await store.execute_all(count_commands({MetricEvent(kind, member, at_ms // 1000): amount}))
 
 
 async def test_an_event_is_counted_in_every_rollup(store: Store, series: TimeSeries, now_ms: int) -> None:
@@ -117,8 +117,8 @@ async def test_every_key_ends_with_its_interval_however_late_it_is_written(
 ) -> None:
     await count(store, POSTS, now_ms)
     await count(store, POSTS, now_ms - 2 * HOUR_MS)
-    await store.gather(distinct_commands(ACTIVE, [1, 2], now_ms))
-    await store.gather(rank_commands(POSTERS, {1: 2}, now_ms))
+    await store.execute_all(distinct_commands(ACTIVE, [1, 2], now_ms))
+    await store.execute_all(rank_commands(POSTERS, {1: 2}, now_ms))
     await count(store, POSTS, now_ms)
     ends = {}
     for key in map(Key.parse, deployment.all_keys("series:*")):
@@ -142,7 +142,7 @@ async def test_members_beyond_the_cap_count_as_other(store: Store, now_ms: int) 
     same = [str(n) for n in range(1, 90_000) if interval_key(PAGES, DAY, 0, str(n)).tag == shard]
     many = same[: MAX_MEMBERS + 50]
     for chunk in (many[:900], many[900:], many[-100:], many[:100]):
-        await store.gather(count_commands({MetricEvent(PAGES, each, now_ms // 1000): 1 for each in chunk}))
+        await store.execute_all(count_commands({MetricEvent(PAGES, each, now_ms // 1000): 1 for each in chunk}))
     key = interval_key(PAGES, DAY, DAY.interval_start(now_ms), many[0])
     assert await store.node(key).execute("HLEN", key) == MAX_MEMBERS + 1
     assert await store.node(key).execute("HGET", key, "other") == b"100"
@@ -158,8 +158,8 @@ def test_members_spread_over_64_virtual_shards() -> None:
 async def test_distinct_members_count_once_over_hours_and_days(store: Store, series: TimeSeries, now_ms: int) -> None:
     people = range(1, 5_001)
     for back in (0, HOUR_MS, DAY_MS, 10 * DAY_MS):
-        await store.gather(distinct_commands(ACTIVE, people, now_ms - back))
-    await store.gather(distinct_commands(ACTIVE, range(5_001, 6_001), now_ms))
+        await store.execute_all(distinct_commands(ACTIVE, people, now_ms - back))
+    await store.execute_all(distinct_commands(ACTIVE, range(5_001, 6_001), now_ms))
     for start in (now_ms - 2 * HOUR_MS, now_ms - 30 * DAY_MS):
         distinct = await series.count_distinct(ACTIVE, start, now_ms, now_ms=now_ms)
         assert distinct == pytest.approx(6_000, rel=0.03)
@@ -167,7 +167,7 @@ async def test_distinct_members_count_once_over_hours_and_days(store: Store, ser
 
 
 async def test_a_hyperloglog_stays_small(store: Store, now_ms: int) -> None:
-    await store.gather(distinct_commands(ACTIVE, range(100_000), now_ms))
+    await store.execute_all(distinct_commands(ACTIVE, range(100_000), now_ms))
     rollup = ACTIVE.rollups[-1]
     key = distinct_key(ACTIVE, rollup, rollup.interval_start(now_ms))
     assert await store.node(key).execute("STRLEN", key) <= 12_400
@@ -176,9 +176,9 @@ async def test_a_hyperloglog_stays_small(store: Store, now_ms: int) -> None:
 async def test_the_most_active_members_of_a_span_are_listed_first(
     store: Store, series: TimeSeries, now_ms: int
 ) -> None:
-    await store.gather(rank_commands(POSTERS, {1: 5, 2: 3}, now_ms))
-    await store.gather(rank_commands(POSTERS, {2: 4, 3: 1}, now_ms - 60_000))
-    await store.gather(rank_commands(POSTERS, {3: 100}, now_ms - 10 * 60_000))
+    await store.execute_all(rank_commands(POSTERS, {1: 5, 2: 3}, now_ms))
+    await store.execute_all(rank_commands(POSTERS, {2: 4, 3: 1}, now_ms - 60_000))
+    await store.execute_all(rank_commands(POSTERS, {3: 100}, now_ms - 10 * 60_000))
     assert await series.read_top(POSTERS, now_ms - 5 * 60_000, now_ms, 2, now_ms=now_ms) == [(2, 7), (1, 5)]
     assert (await series.read_top(POSTERS, now_ms - 60 * 60_000, now_ms, 9, now_ms=now_ms))[0] == (3, 101)
 
@@ -187,7 +187,7 @@ async def test_a_ranking_keeps_the_members_with_the_highest_scores(
     store: Store, series: TimeSeries, now_ms: int
 ) -> None:
     for start in range(0, 5_000, 500):
-        await store.gather(rank_commands(POSTERS, {n: n + 1 for n in range(start, start + 500)}, now_ms))
+        await store.execute_all(rank_commands(POSTERS, {n: n + 1 for n in range(start, start + 500)}, now_ms))
     best = await series.read_top(POSTERS, now_ms, now_ms, 3, now_ms=now_ms)
     assert best == [(4_999, 5_000), (4_998, 4_999), (4_997, 4_998)]
     key = ranked_key(POSTERS, POSTERS.rollups[0], now_ms // 60_000 * 60)
@@ -199,7 +199,7 @@ async def test_thirty_daily_rankings_are_united_into_one_of_a_month(
 ) -> None:
     for day in range(30):
         scores = {random.randrange(5_000): random.randrange(1, 90) for _ in range(900)}
-        await store.gather(rank_commands(POSTERS, scores, now_ms - day * DAY_MS))
+        await store.execute_all(rank_commands(POSTERS, scores, now_ms - day * DAY_MS))
     assert len(await series.read_top(POSTERS, now_ms - 30 * DAY_MS, now_ms, 100, now_ms=now_ms)) == 100
 
 

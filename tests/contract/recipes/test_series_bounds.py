@@ -32,7 +32,7 @@ def series(store: Store) -> TimeSeries:
 
 async def test_a_query_has_a_maximum_number_of_points(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms()
-    await store.gather(count_commands({MetricEvent(POSTS, ALL_MEMBERS, now_ms // 1000): 3}))
+    await store.execute_all(count_commands({MetricEvent(POSTS, ALL_MEMBERS, now_ms // 1000): 3}))
     first_ms = now_ms - (MAX_POINTS - 1) * 1000
     (points,) = await series.read_ranges([(POSTS, ALL_MEMBERS)], first_ms, now_ms, now_ms=now_ms, rollup=SECOND)
     assert (len(points), points[-1].count) == (MAX_POINTS, 3)
@@ -55,7 +55,7 @@ async def test_sums_of_many_series_are_bounded_together(store: Store, series: Ti
     now_ms = await store.now_ms() // HOUR_MS * HOUR_MS
     start_ms = now_ms - 199 * HOUR_MS  # 200 points of an hour each, all complete
     requests = [(POSTS, ALL_MEMBERS)] * (MAX_POINTS // 200)
-    await store.gather(count_commands({MetricEvent(POSTS, ALL_MEMBERS, start_ms // 1000): 2}))
+    await store.execute_all(count_commands({MetricEvent(POSTS, ALL_MEMBERS, start_ms // 1000): 2}))
     assert len(HOUR.intervals(start_ms, now_ms)) == 200
     assert await series.read_totals(requests, start_ms, now_ms, now_ms=now_ms) == [2] * len(requests)
     with pytest.raises(TooManyPoints):
@@ -64,8 +64,8 @@ async def test_sums_of_many_series_are_bounded_together(store: Store, series: Ti
 
 async def test_a_single_interval_is_enough_for_a_distinct_count_and_a_ranking(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms()
-    await store.gather(distinct_commands(ACTIVE, range(2_001), now_ms))
-    await store.gather(rank_commands(POSTERS, {member: 1 + (member == 2_000) for member in range(2_001)}, now_ms))
+    await store.execute_all(distinct_commands(ACTIVE, range(2_001), now_ms))
+    await store.execute_all(rank_commands(POSTERS, {member: 1 + (member == 2_000) for member in range(2_001)}, now_ms))
     assert await series.count_distinct(ACTIVE, now_ms, now_ms, now_ms=now_ms) == pytest.approx(2_001, rel=0.03)
     assert await series.read_top(POSTERS, now_ms, now_ms, 1, now_ms=now_ms) == [(2_000, 2)]
     assert await series.count_distinct(ACTIVE, now_ms + 1, now_ms, now_ms=now_ms) == 0

@@ -98,7 +98,7 @@ async def test_a_removed_post_leaves_no_keys(store: Store, deployment: Deploymen
     await index.add([post])
     await index.remove(post)
     await index.remove(post)
-    exists = await store.gather([("EXISTS", key) for key in keys_of(post)])
+    exists = await store.execute_all([("EXISTS", key) for key in keys_of(post)])
     assert not any(exists)
 
 

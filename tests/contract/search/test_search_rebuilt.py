@@ -39,7 +39,7 @@ async def test_a_lost_index_is_rebuilt_equal(world: World, services: Services) -
     places += [keys.search_name_prefixes(n) for n in range(SEARCH_PARTITIONS)]
     places += [keys.search_prefixes_of_account(n) for n in range(SEARCH_PARTITIONS)]
     places += [keys.search_hashtags(n) for n in range(SEARCH_PARTITIONS)]
-    await services.store.gather([("DEL", key) for key in dict.fromkeys(places)])
+    await services.store.execute_all([("DEL", key) for key in dict.fromkeys(places)])
     assert await search_post_ids(services, "both") == []
     assert await services.rebuilds.rebuild_search([person.id for person in people]) == 8
     assert [await search_post_ids(services, query) for query in queries] == before
@@ -77,17 +77,17 @@ async def test_posts_indexed_by_an_earlier_release_are_found_after_a_rebuild(wor
 
 async def as_an_earlier_release_left_it(services: Services, author: Person, posts: list[Post]) -> None:
     """Index "Café #Île" with accents under its terms, a name and a hashtag."""
-    await services.store.gather([("DEL", key) for post in posts for key in keys_of(post)])
+    await services.store.execute_all([("DEL", key) for post in posts for key in keys_of(post)])
     terms = [term_digest(term) for term in ("café", "île", "#île")]
     for post in posts:
         added = (part for term in terms for part in (term, pack_ids([post.id])))
         add = ADD_POSTINGS_SCRIPT.command(
             term_keys(partition_of_post(post.id), terms), [TERM_CAP, RARE_TERM_CAP, *added]
         )
-        await services.store.component("search").gather([add])
+        await services.store.component("search").execute_all([add])
     await services.repositories.search_names.set_names({author.id: ["@alice", "josé"]})
     number = crc32("île".encode()) % SEARCH_PARTITIONS
-    await services.store.gather(
+    await services.store.execute_all(
         [("DEL", keys.search_hashtags(number)), ("ZADD", keys.search_hashtags(number), 0, "île")]
     )
 

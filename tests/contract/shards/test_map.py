@@ -24,8 +24,10 @@ from tests.support.topologies import SHARDS, shards_url
 @pytest.mark.parametrize("kind", ["hash", "ring", "range", "list"])
 async def test_keys_are_stored_on_the_shard_of_the_partitioner(servers: list[RedisServer], kind: str) -> None:
     async with open_sharded_store(servers, kind) as store:
-        await store.gather([("SET", numbered_key(n), n) for n in range(200)])
-        assert await store.gather([("GET", numbered_key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
+        await store.execute_all([("SET", numbered_key(n), n) for n in range(200)])
+        assert await store.execute_all([("GET", numbered_key(n)) for n in range(200)]) == [
+            b"%d" % n for n in range(200)
+        ]
     partitioner = balanced_partitioner(kind, SHARDS)
     for number, server in enumerate(servers):
         with server.client() as client:
@@ -64,9 +66,9 @@ async def test_a_server_stores_a_bitmap_of_its_slots(servers: list[RedisServer])
 
 async def test_processes_that_start_concurrently_use_one_map(servers: list[RedisServer]) -> None:
     stores = await asyncio.gather(*(open_store(shards_url(servers, "ring")) for _ in range(8)))
-    await stores[0].gather([("SET", numbered_key(n), n) for n in range(50)])
+    await stores[0].execute_all([("SET", numbered_key(n), n) for n in range(50)])
     for store in stores:
-        assert await store.gather([("GET", numbered_key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
+        assert await store.execute_all([("GET", numbered_key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
         await store.close()
 
 
@@ -80,7 +82,7 @@ async def test_the_next_start_finishes_an_interrupted_start(servers: list[RedisS
             else:
                 client.flushall()
     async with open_sharded_store(servers, "list") as store:
-        await store.gather([("SET", numbered_key(n), n) for n in range(50)])
+        await store.execute_all([("SET", numbered_key(n), n) for n in range(50)])
 
 
 async def test_the_stored_map_is_used_if_the_url_names_no_partitioner(servers: list[RedisServer]) -> None:
@@ -94,12 +96,12 @@ async def test_the_stored_map_is_used_if_the_url_names_no_partitioner(servers: l
 async def test_a_shard_can_move_to_another_server_with_its_data(servers: list[RedisServer], spare: RedisServer) -> None:
     """The map contains numbers of shards and no addresses."""
     async with open_sharded_store(servers, "range") as store:
-        await store.gather([("SET", numbered_key(n), n) for n in range(50)])
+        await store.execute_all([("SET", numbered_key(n), n) for n in range(50)])
     with servers[1].client() as source, spare.client() as target:
         for name in source.keys():  # noqa: SIM118 - a command
             target.restore(name, 0, source.dump(name))
     async with open_sharded_store([servers[0], spare, *servers[2:]], "range") as store:
-        assert await store.gather([("GET", numbered_key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
+        assert await store.execute_all([("GET", numbered_key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
 
 
 # Changes at runtime
@@ -117,7 +119,7 @@ async def quick(servers: list[RedisServer]) -> AsyncIterator[Shards]:
 
 async def test_a_process_with_an_old_map_refuses_to_write(quick: Shards, servers: list[RedisServer]) -> None:
     store = Store(quick)
-    await store.gather([("SET", numbered_key(n), n) for n in range(20)])
+    await store.execute_all([("SET", numbered_key(n), n) for n in range(20)])
     later = ShardMap(id_on(servers[0]), 2, balanced_partitioner("hash", SHARDS))
     for server in servers:
         replace_shard_map(server, later)
@@ -137,7 +139,7 @@ async def test_a_process_with_an_old_map_refuses_to_write(quick: Shards, servers
 
 async def test_a_shard_that_was_emptied_is_not_read_as_empty(quick: Shards, servers: list[RedisServer]) -> None:
     store = Store(quick)
-    await store.gather([("SET", numbered_key(n), n) for n in range(20)])
+    await store.execute_all([("SET", numbered_key(n), n) for n in range(20)])
     with servers[1].client() as client:
         client.flushall()
     await asyncio.sleep(0.1)
@@ -149,7 +151,7 @@ async def test_a_shard_that_was_emptied_is_not_read_as_empty(quick: Shards, serv
 
 async def test_a_lost_shard_costs_only_its_own_keys(servers: list[RedisServer]) -> None:
     async with open_sharded_store(servers) as store:
-        await store.gather([("SET", numbered_key(n), n) for n in range(40)])
+        await store.execute_all([("SET", numbered_key(n), n) for n in range(40)])
         servers[0].kill()
         lost = store.nodes[0]
         try:
@@ -161,7 +163,7 @@ async def test_a_lost_shard_costs_only_its_own_keys(servers: list[RedisServer]) 
                 else:
                     assert await node.execute("GET", numbered_key(n)) == b"%d" % n
             with pytest.raises(StoreUnavailable):
-                await store.gather([("GET", numbered_key(n)) for n in range(40)])
+                await store.execute_all([("GET", numbered_key(n)) for n in range(40)])
             assert await store.now_ms() > 0
         finally:
             servers[0].start()

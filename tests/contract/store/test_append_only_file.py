@@ -31,16 +31,16 @@ def test_a_server_with_failed_or_pending_writes_is_behind(state: AofState, is_be
 async def test_nodes_are_tracked_only_by_the_innermost_tracker(store: Store) -> None:
     with track_nodes() as nodes:
         with track_nodes() as inner:
-            await asyncio.gather(*(store.gather([write]) for write in WRITES[:25]))
-        await store.gather(WRITES[25:])
-    await store.gather(WRITES)
+            await asyncio.gather(*(store.execute_all([write]) for write in WRITES[:25]))
+        await store.execute_all(WRITES[25:])
+    await store.execute_all(WRITES)
     assert inner.keys() == {store.node(write[1]) for write in WRITES[:25]}
     assert nodes.keys() == {store.node(write[1]) for write in WRITES[25:]}
 
 
 async def test_each_server_is_checked_once(store: Store) -> None:
     with track_nodes() as nodes:
-        await store.gather(WRITES)
+        await store.execute_all(WRITES)
     before = await looks(store)
     await wait_for_aof(nodes)
     assert await looks(store) == [count + 2 for count in before]  # one of the calls is by this test

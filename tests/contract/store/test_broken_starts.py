@@ -58,7 +58,7 @@ async def test_a_closed_node_opens_no_connection(own_server: RedisServer) -> Non
         for asked in (
             node.execute(*ping),
             node.blocking(*ping, timeout_s=1),
-            node.pipeline_with_wait([ping], 0),
+            node.write_all([ping], 0),
         ):
             with pytest.raises(StoreUnavailable, match="was closed"):
                 await asked
@@ -136,8 +136,8 @@ async def test_concurrent_writes_keep_a_limited_number_of_connections(
     node = Node(Address.parse(own_server.url))
     before = connected_client_ids(own_server.client)
     await asyncio.gather(
-        *(node.pipeline_with_wait([("SET", numbered_key(n), n)], 0) for n in range(3 * WAIT_CONNECTIONS_PER_NODE))
+        *(node.write_all([("SET", numbered_key(n), n)], 0) for n in range(3 * WAIT_CONNECTIONS_PER_NODE))
     )
-    await node.pipeline_with_wait([("PING",)], 0)
+    await node.write_all([("PING",)], 0)
     assert len(connected_client_ids(own_server.client) - before) <= WAIT_CONNECTIONS_PER_NODE
     await node.close()

@@ -44,13 +44,13 @@ def restart(server: RedisServer) -> None:
 
 async def test_writes_before_a_restart_of_the_server_are_not_acknowledged(store: Store, server: RedisServer) -> None:
     with track_nodes() as nodes:
-        await store.gather([("SET", WORK, 1)])
+        await store.execute_all([("SET", WORK, 1)])
     await asyncio.to_thread(restart, server)
-    await store.gather([("GET", WORK)])
+    await store.execute_all([("GET", WORK)])
     with pytest.raises(NotDurable):
         await wait_for_aof(nodes)
     with track_nodes() as nodes:
-        await store.gather([("SET", WORK, 1)])
+        await store.execute_all([("SET", WORK, 1)])
     await wait_for_aof(nodes)
 
 
@@ -62,7 +62,7 @@ async def test_a_job_is_performed_again_after_a_restart_of_the_server_of_its_wor
 
     async def work(payload: bytes) -> Sequence[bytes]:
         tries.append(payload)
-        await store.gather([("SET", WORK, payload)])
+        await store.execute_all([("SET", WORK, payload)])
         if len(tries) == 1:
             disconnects = node.disconnect_count
             await asyncio.to_thread(restart, server)
@@ -79,7 +79,7 @@ async def test_a_server_that_refused_all_writes_is_not_checked(store: Store) -> 
     node = store.node(WORK)
     await node.execute("CONFIG", "SET", "min-replicas-to-write", 1)
     with track_nodes() as nodes, contextlib.suppress(StoreUnavailable):
-        await store.gather([("SET", WORK, 1)])
+        await store.execute_all([("SET", WORK, 1)])
     assert not nodes
 
 
@@ -87,18 +87,18 @@ async def test_behind_a_proxy_only_a_server_lost_during_the_writes_fails_the_che
     with plain_servers(2) as servers, running_twemproxy(servers) as proxy:
         store = await open_store(proxy.url)
         writes = [("SET", Key("posts", tag=str(n), name="counts"), n) for n in range(20)]
-        await store.gather(writes)
+        await store.execute_all(writes)
         servers[0].kill()
         await asyncio.sleep(0.1)  # the proxy notices the closed connection
         with track_nodes() as nodes:
-            answers = await asyncio.gather(*(store.gather([each]) for each in writes), return_exceptions=True)
+            answers = await asyncio.gather(*(store.execute_all([each]) for each in writes), return_exceptions=True)
         assert {type(each) for each in answers} == {list, StoreUnavailable}
         await wait_for_aof(nodes)
         servers[0].start()
         await asyncio.wait_for(until_written(store, writes), 30)
         await asyncio.gather(*(node.execute("PING") for node in store.nodes))
         with track_nodes() as nodes:
-            await store.gather(writes)
+            await store.execute_all(writes)
         servers[0].kill()
         with pytest.raises(StoreUnavailable):
             await wait_for_aof(nodes)
@@ -109,6 +109,6 @@ async def until_written(store: Store, writes: Sequence[Command]) -> None:
     """Repeat the writes until the proxy uses the restarted server again."""
     while True:
         with contextlib.suppress(StoreUnavailable):
-            await store.gather(writes)
+            await store.execute_all(writes)
             return
         await asyncio.sleep(0.05)

@@ -35,11 +35,11 @@ async def test_a_script_that_is_sent_before_it_is_awaited_shifts_no_reply(redis_
 async def test_a_key_of_a_wrong_type_stops_no_other_command_of_its_pipeline(
     node: Node, redis_server: RedisServer
 ) -> None:
-    await node.pipeline([APPEND.command([KEY], ["a"]), ("RPUSH", LIST, "x")])
+    await node.execute_all([APPEND.command([KEY], ["a"]), ("RPUSH", LIST, "x")])
     with redis_server.client() as client:
         client.script_flush()
     with pytest.raises(WrongType):
-        await node.pipeline([("GET", LIST), APPEND.command([KEY], ["b"]), ("HSET", LIST, "f", 1)])
+        await node.execute_all([("GET", LIST), APPEND.command([KEY], ["b"]), ("HSET", LIST, "f", 1)])
     assert await node.execute("GET", KEY) == b"ab"
 
 

@@ -37,7 +37,7 @@ async def store(servers: ReplicatedServer) -> AsyncIterator[Store]:
 
 
 async def test_only_reads_that_may_lag_use_the_replica(servers: ReplicatedServer, store: Store) -> None:
-    await store.gather([("SET", KEY, "one")])
+    await store.execute_all([("SET", KEY, "one")])
     await until_used(servers, store)
     read_counts = [await places_of_reads(servers, store, 20) for _ in range(5)]
     assert (20, 20) in read_counts  # every time, unless the machine is paused: then the replica is not fresh
@@ -54,10 +54,10 @@ async def places_of_reads(servers: ReplicatedServer, store: Store, times: int) -
 
 
 async def test_a_lagging_replica_is_not_used_after_a_second(servers: ReplicatedServer, store: Store) -> None:
-    await store.gather([("SET", KEY, "old")])
+    await store.execute_all([("SET", KEY, "old")])
     await until_used(servers, store)
     servers.wire.pause()
-    await store.gather([("SET", KEY, "new")])
+    await store.execute_all([("SET", KEY, "new")])
     written = time.monotonic()
     oldest = 0.0
     while time.monotonic() < written + 2 * MAX_REPLICA_LAG_S:
@@ -76,7 +76,7 @@ async def test_a_lagging_replica_is_not_used_after_a_second(servers: ReplicatedS
 async def test_an_unavailable_replica_causes_no_error(
     servers: ReplicatedServer, store: Store, number: signal.Signals
 ) -> None:
-    await store.gather([("SET", KEY, "one")])
+    await store.execute_all([("SET", KEY, "one")])
     await until_used(servers, store)
     if number == signal.SIGKILL:
         servers.replica.kill()
@@ -96,7 +96,7 @@ async def test_an_unavailable_replica_causes_no_error(
 
 
 async def test_a_promoted_replica_is_not_used(servers: ReplicatedServer, store: Store) -> None:
-    await store.gather([("SET", KEY, "one")])
+    await store.execute_all([("SET", KEY, "one")])
     await until_used(servers, store)
     with servers.replica.client() as client:
         client.replicaof("NO", "ONE")
@@ -108,7 +108,7 @@ async def test_a_promoted_replica_is_not_used(servers: ReplicatedServer, store: 
 async def test_a_site_starts_while_its_replica_is_unavailable(servers: ReplicatedServer) -> None:
     servers.replica.kill()
     store = await open_store(servers.url)
-    await store.gather([("SET", KEY, "one")])
+    await store.execute_all([("SET", KEY, "one")])
     assert await store.read(LAGGING) == [b"one"]
     await store.close()
 
@@ -151,7 +151,7 @@ async def test_replicas_of_a_cluster_are_used_except_while_slots_move() -> None:
         cluster.start()
         store = await open_store(f"{cluster.url}?replicas=1")
         keys = [Key("posts", tag=str(number), name="counts") for number in range(50)]
-        await store.gather([("SET", key, number) for number, key in enumerate(keys)])
+        await store.execute_all([("SET", key, number) for number, key in enumerate(keys)])
         source, target = cluster.masters
         await until_many(store, keys, cluster)
         slot = next(s for s in (slot_of_tag(key.tag) for key in keys) if s < SLOTS // 2)
@@ -175,7 +175,7 @@ async def test_replicas_of_a_cluster_are_used_except_while_slots_move() -> None:
 
 
 async def many(store: Store, keys: list[Key]) -> list[int]:
-    return [int(reply) for reply in await store.gather([("GET", key) for key in keys], may_lag=True)]
+    return [int(reply) for reply in await store.execute_all([("GET", key) for key in keys], may_lag=True)]
 
 
 async def until_many(store: Store, keys: list[Key], cluster: RedisCluster) -> None:

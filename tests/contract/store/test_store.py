@@ -54,7 +54,7 @@ async def node(own_server: RedisServer) -> AsyncIterator[Node]:
 
 async def test_many_tasks_share_one_connection_and_get_their_own_replies(store: Store) -> None:
     async def one(number: int) -> None:
-        await store.gather([("SET", numbered_key(number), number), ("GET", numbered_key(number + 1))])
+        await store.execute_all([("SET", numbered_key(number), number), ("GET", numbered_key(number + 1))])
         assert await store.node(numbered_key(number)).execute("GET", numbered_key(number)) == b"%d" % number
 
     await asyncio.gather(*(one(number) for number in range(500)))
@@ -77,7 +77,7 @@ async def test_a_cancelled_caller_does_not_affect_other_callers(store: Store) ->
 async def test_an_error_reply_raises_after_the_following_commands_were_executed(store: Store) -> None:
     node = server_of(store, numbered_key(1))
     with pytest.raises(CommandRefused, match="WRONGTYPE"):
-        await node.pipeline(
+        await node.execute_all(
             [("SET", numbered_key(1), "a"), ("LPUSH", numbered_key(1), "b"), ("SET", numbered_key(2), "c")]
         )
     assert await node.execute("GET", numbered_key(2)) == b"c"
@@ -108,7 +108,7 @@ async def test_a_large_batch_of_commands_uses_its_own_connection(store: Store) -
 async def test_scripts_are_loaded_again_after_a_script_flush(store: Store) -> None:
     node = server_of(store, numbered_key(1))
     for _ in range(2):
-        assert await node.run(ECHO, [numbered_key(1)], ["x"]) == [numbered_key(1).encode(), b"x"]
+        assert await node.execute(*ECHO.command([numbered_key(1)], ["x"])) == [numbered_key(1).encode(), b"x"]
         await node.execute("SCRIPT", "FLUSH")
 
 
@@ -203,7 +203,7 @@ async def test_commands_go_to_the_node_of_their_key_and_replies_keep_their_order
     home = Key("timelines", tag="1", name="home")
     assert len(store.nodes) == 2
     assert store.node(home) is not store.node(numbered_key(1))
-    replies = await store.gather(
+    replies = await store.execute_all(
         [("RPUSH", home, "x"), ("SET", numbered_key(1), "a"), ("RPUSH", home, "y"), ("GET", numbered_key(1))]
     )
     assert replies == [1, b"OK", 2, b"a"]
@@ -229,7 +229,7 @@ async def test_a_closed_store_leaves_no_task(redis_url: str) -> None:
 async def test_a_command_without_a_key_has_no_node(redis_url: str, own_server: RedisServer) -> None:
     store = await open_store(StoreUrls(redis_url, {"timelines": own_server.url}))
     with pytest.raises(LookupError):
-        await store.gather([("PING",)])
+        await store.execute_all([("PING",)])
     await store.close()
 
 

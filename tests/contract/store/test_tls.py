@@ -122,8 +122,8 @@ async def test_a_store_is_used_over_tls(
 ) -> None:
     with topology(certificates) as url:
         store = await open_when_ready(url)
-        await store.gather([("SET", key, number) for number, key in enumerate(KEYS)])
-        assert [int(reply) for reply in await store.gather([("GET", key) for key in KEYS])] == list(range(40))
+        await store.execute_all([("SET", key, number) for number, key in enumerate(KEYS)])
+        assert [int(reply) for reply in await store.execute_all([("GET", key) for key in KEYS])] == list(range(40))
         channel = Key("live", tag="1", name="channel")
         node = store.serving_node(channel)
         subscription = Subscription(node, [channel])
@@ -137,9 +137,9 @@ async def test_a_store_is_used_over_tls(
 async def test_a_site_is_migrated_over_tls(certificates: Certificates) -> None:
     with single(certificates) as source, shards(certificates) as target:
         store = await open_store(source)
-        await store.gather([("SET", key, number) for number, key in enumerate(KEYS)])
+        await store.execute_all([("SET", key, number) for number, key in enumerate(KEYS)])
         await migrate(MigrationSite(source, {}, ["posts"], create_topology), target)
-        assert [int(reply) for reply in await store.gather([("GET", key) for key in KEYS])] == list(range(40))
+        assert [int(reply) for reply in await store.execute_all([("GET", key) for key in KEYS])] == list(range(40))
         await store.close()
 
 

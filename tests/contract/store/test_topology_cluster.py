@@ -40,8 +40,10 @@ async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
 async def test_thousands_of_redirections_cause_one_read_of_the_slot_map(store: Store, cluster: RedisCluster) -> None:
     """This happens after a failover or a reshard, if a page or a pass uses the old master."""
     wrong, before = store.nodes[0], looks_at_the_map(cluster)
-    await wrong.pipeline([("SET", numbered_key(n), n) for n in range(3_000)])
-    assert await wrong.pipeline([("GET", numbered_key(n)) for n in range(3_000)]) == [b"%d" % n for n in range(3_000)]
+    await wrong.execute_all([("SET", numbered_key(n), n) for n in range(3_000)])
+    assert await wrong.execute_all([("GET", numbered_key(n)) for n in range(3_000)]) == [
+        b"%d" % n for n in range(3_000)
+    ]
     assert before > 0
     assert looks_at_the_map(cluster) - before <= 2  # one read per pipeline
 
@@ -64,26 +66,26 @@ async def test_slots_equal_those_of_the_server(store: Store, tag: str, slot: int
 
 async def test_a_gather_over_many_slots_keeps_its_order(store: Store) -> None:
     assert len(store.nodes) == 3
-    await store.gather([("SET", numbered_key(n), n) for n in range(200)])
-    assert await store.gather([("GET", numbered_key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
+    await store.execute_all([("SET", numbered_key(n), n) for n in range(200)])
+    assert await store.execute_all([("GET", numbered_key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
 
 
 async def test_a_moving_slot_is_followed_at_every_step(store: Store, cluster: RedisCluster) -> None:
     tag = "4242"
     keys = [Key("posts", tag=tag, name=f"part:{n}") for n in range(30)]
-    await store.gather([("SET", one, n) for n, one in enumerate(keys)])
+    await store.execute_all([("SET", one, n) for n, one in enumerate(keys)])
     slot = slot_of(tag)
     source = next(m for m in cluster.masters if m.address == str(store.node(keys[0]).address))
     target = next(m for m in cluster.masters if m is not source)
     rounds = 0
     for _step in cluster.move_slot(slot, source, target):
         rounds += 1
-        assert await store.gather([("GET", one) for one in keys]) == [b"%d" % n for n in range(30)]
+        assert await store.execute_all([("GET", one) for one in keys]) == [b"%d" % n for n in range(30)]
         fresh = Key("posts", tag=tag, name=f"counter:{rounds}")
-        assert await store.node(fresh).run(COUNT, [fresh]) == 1
+        assert await store.node(fresh).execute(*COUNT.command([fresh])) == 1
         assert await store.node(fresh).transaction([("INCR", fresh), ("INCR", fresh)]) == [2, 3]
     assert rounds > 3
-    assert await store.gather([("GET", one) for one in keys]) == [b"%d" % n for n in range(30)]
+    assert await store.execute_all([("GET", one) for one in keys]) == [b"%d" % n for n in range(30)]
     assert str(store.node(keys[0]).address) == target.address
 
 
@@ -105,11 +107,11 @@ async def test_a_pass_reaches_moved_home_timelines_by_an_outdated_map(store: Sto
     now_ms = 1_900_000_000_000
     old, new = id_at(now_ms - 500), id_at(now_ms)
     homes_of = {owner: home_timeline(owner) for owner in range(1, 31)}
-    await store.gather([("RPUSH", home, old, "-0") for home in homes_of.values()])
+    await store.execute_all([("RPUSH", home, old, "-0") for home in homes_of.values()])
     kind = TimelineCacheSpec(home_timeline, HOME_TIMELINE_KEY_PATTERN, 10, 30 * DAY_MS, read_ahead=15)
     one = SingleNodeTopology(store.nodes[0])
     await CachedTimelines(Store(one), HurryingClock(now_ms, step_ms), kind).push([*homes_of], new)
-    timelines = await store.gather([("LRANGE", home, 0, -1) for home in homes_of.values()])
+    timelines = await store.execute_all([("LRANGE", home, 0, -1) for home in homes_of.values()])
     everywhere = [b"%d" % new, b"%d" % old, b"-0"]
     for home, elements in zip(homes_of.values(), timelines, strict=True):
         is_there = store.node(home) is store.nodes[0]
@@ -136,7 +138,7 @@ async def test_a_dead_master_affects_only_its_slots_until_the_failover() -> None
     try:
         cluster.start()
         store = await open_store(cluster.url)
-        await store.gather([("SET", numbered_key(n), n) for n in range(60)])
+        await store.execute_all([("SET", numbered_key(n), n) for n in range(60)])
         victim = cluster.masters[0]
         with victim.client() as client:
             await eventually(lambda: is_replicated(client), timeout_s=30)
@@ -208,7 +210,7 @@ async def test_a_cluster_whose_members_name_no_host_is_used_at_the_host_of_the_u
             return
         store = await open_store(cluster.url)
         try:
-            await store.write_each([("SET", numbered_key(number), number) for number in range(50)])
+            await store.write_all([("SET", numbered_key(number), number) for number in range(50)])
             assert {node.address.host for node in store.nodes} == {"127.0.0.1"}
         finally:
             await store.close()

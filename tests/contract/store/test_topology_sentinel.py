@@ -69,7 +69,7 @@ class Writer:
             command = ("SET", numbered_key(number), number)
             try:
                 if self._replicas:
-                    await self._node.pipeline_with_wait([command], self._replicas)
+                    await self._node.write_all([command], self._replicas)
                 else:
                     await self._node.execute(*command)
                 self.acknowledged.append(number)
@@ -89,7 +89,7 @@ class Writer:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def lost(self) -> list[int]:
-        replies = await self._node.pipeline([("GET", numbered_key(number)) for number in self.acknowledged])
+        replies = await self._node.execute_all([("GET", numbered_key(number)) for number in self.acknowledged])
         return [number for number, reply in zip(self.acknowledged, replies, strict=True) if reply is None]
 
 

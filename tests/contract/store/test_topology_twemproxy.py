@@ -106,13 +106,13 @@ async def test_a_refused_command_was_not_sent_and_names_its_component(store: Sto
     with pytest.raises(UnsupportedByTwemproxy, match=r"^jobs cannot stand .* carry XADD: set REDIS_JOBS_URL"):
         await node.execute("XADD", stream, "*", "payload", "x")
     with pytest.raises(UnsupportedByTwemproxy, match="does not carry EXPIRE with 3 arguments"):
-        await node.pipeline([("SET", numbered_key(1), "b"), ("EXPIRE", numbered_key(1), 100, "GT")])
+        await node.execute_all([("SET", numbered_key(1), "b"), ("EXPIRE", numbered_key(1), 100, "GT")])
     with pytest.raises(UnsupportedByTwemproxy, match="does not carry MULTI"):
         await node.transaction([("SET", numbered_key(1), "b")])
     with pytest.raises(UnsupportedByTwemproxy, match="does not carry a waiting XREADGROUP"):
         await node.blocking("XREADGROUP", "STREAMS", stream, ">", timeout_s=1)
     with pytest.raises(UnsupportedByTwemproxy, match="does not carry WAIT"):
-        await node.pipeline_with_wait([("SET", numbered_key(1), "b")], 1)
+        await node.write_all([("SET", numbered_key(1), "b")], 1)
     with pytest.raises(UnsupportedByTwemproxy, match="PING"):
         await node.send_encoded(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n*1\r\n$4\r\nPING\r\n", 2)
     assert await waiting == [b"a"] * 50  # the connection stayed open
@@ -124,7 +124,7 @@ async def test_a_refused_command_was_not_sent_and_names_its_component(store: Sto
 
 async def test_keys_of_one_tag_are_stored_on_one_server(store: Store, proxy: TwemproxyServer) -> None:
     keys = [Key("posts", tag=str(n), name=f"part:{m}") for n in range(40) for m in (1, 2)]
-    await store.gather([("SET", each, "x") for each in keys])
+    await store.execute_all([("SET", each, "x") for each in keys])
     tags_by_server = []
     for server in proxy.servers:
         with server.client() as client:
@@ -136,7 +136,7 @@ async def test_keys_of_one_tag_are_stored_on_one_server(store: Store, proxy: Twe
 
 
 async def test_follow_partitions_spread_over_the_servers(store: Store, proxy: TwemproxyServer) -> None:
-    await store.gather([("SET", Key("follows", tag=f"p{n}", name="partition"), n) for n in range(16)])
+    await store.execute_all([("SET", Key("follows", tag=f"p{n}", name="partition"), n) for n in range(16)])
     for server in proxy.servers:
         with server.client() as client:
             assert 1 <= len(client.keys("follows:*")) <= 8
@@ -175,7 +175,7 @@ async def test_an_unreachable_proxy_is_an_error_at_the_start(proxy: TwemproxySer
 async def test_an_unknown_script_is_loaded_on_the_server_of_its_key(store: Store) -> None:
     for _ in range(2):
         commands = [ECHO.command([numbered_key(n)], [n]) for n in range(40)]
-        assert await store.gather(commands) == [[numbered_key(n).encode(), b"%d" % n] for n in range(40)]
+        assert await store.execute_all(commands) == [[numbered_key(n).encode(), b"%d" % n] for n in range(40)]
 
 
 async def test_a_script_and_the_following_commands_keep_their_order(store: Store) -> None:
@@ -187,13 +187,13 @@ async def test_a_script_and_the_following_commands_keep_their_order(store: Store
         count.command([numbered_key(1)]),
     ]
     for _ in range(2):
-        assert await store.gather(commands) == [b"OK", 6, b"6", 7]
+        assert await store.execute_all(commands) == [b"OK", 6, b"6", 7]
 
 
 async def test_scripts_with_a_thousand_arguments_pass(store: Store) -> None:
     total = Script("total", "return {#KEYS, #ARGV}")
     keys = [Key("follows", tag="p7", name=f"followers:{n}") for n in range(500)]
-    assert await store.node(keys[0]).run(total, keys, list(range(3000))) == [500, 3000]
+    assert await store.node(keys[0]).execute(*total.command(keys, list(range(3000)))) == [500, 3000]
 
 
 # Lost servers
@@ -202,7 +202,7 @@ async def test_scripts_with_a_thousand_arguments_pass(store: Store) -> None:
 async def test_a_lost_server_costs_only_its_own_keys(servers: list[RedisServer]) -> None:
     with plain_servers(2) as own, running_twemproxy(own) as proxy:
         store = await open_store(proxy.url)
-        await store.gather([("SET", numbered_key(n), n) for n in range(20)])
+        await store.execute_all([("SET", numbered_key(n), n) for n in range(20)])
         with own[0].client() as client:
             lost = {int(name.split(b"{")[1].split(b"}")[0]) for name in client.keys("posts:*")}
         own[0].kill()

@@ -139,7 +139,7 @@ async def test_a_push_without_confirmation_of_a_replica_can_be_repeated(
     homes = services.repositories.homes
     with lagging_replica(cluster), pytest.raises(StoreUnavailable, match="confirmed in time"):
         await homes.push([reader.id], post.id)
-    assert await services.store.gather([("LRANGE", keys.home_timeline(reader.id), 0, 0)]) == [[b"%d" % post.id]]
+    assert await services.store.execute_all([("LRANGE", keys.home_timeline(reader.id), 0, 0)]) == [[b"%d" % post.id]]
     await until_confirmed(lambda: homes.push([reader.id], post.id))
     await world.deliver_all()
     assert await reader.home_ids() == [post.id]
@@ -163,13 +163,13 @@ async def test_a_master_that_became_a_replica_refuses_a_confirmed_write_as_unava
     """A replica refuses WAIT as well, with an error that is not the write's."""
     with server_with_a_replica() as (master, replica):
         store = await open_store(master.url, require_replicas=1)
-        await until_confirmed(lambda: store.write(KEY, ("SET", KEY, "one")))
+        await until_confirmed(lambda: store.write_all([("SET", KEY, "one")]))
         with master.client() as client:
             port = replica.client().config_get("port")["port"]
             client.replicaof("127.0.0.1", port)
         for command in (("SET", KEY, "two"), ("GET", KEY)):
             with pytest.raises(StoreUnavailable):
-                await store.write(KEY, command)
+                await store.write(*command)
         await store.close()
 
 
@@ -178,12 +178,12 @@ async def test_a_confirmed_write_follows_a_planned_failover_of_a_cluster() -> No
     try:
         cluster.start()
         store = await open_store(cluster.url, require_replicas=1)
-        await until_confirmed(lambda: store.write(KEY, ("SET", KEY, "one")))
+        await until_confirmed(lambda: store.write_all([("SET", KEY, "one")]))
         (heir,) = cluster.replicas
         with heir.client() as client:
             client.execute_command("CLUSTER FAILOVER")
             wait_until(lambda: is_replicated(client), "the old master to follow")
-        await until_confirmed(lambda: store.write(KEY, ("SET", KEY, "two")))
+        await until_confirmed(lambda: store.write_all([("SET", KEY, "two")]))
         with heir.client() as client:
             assert client.get(str(KEY)) == "two"
         await store.close()

@@ -64,16 +64,16 @@ async def test_a_write_that_changes_nothing_is_not_confirmed_before_the_first(
     store = await open_store(StoreUrls(url))
     try:
         node = store.node(KEY)
-        await until_confirmed(lambda: node.pipeline_with_wait([("SET", KEY, "before")], 1))
+        await until_confirmed(lambda: node.write_all([("SET", KEY, "before")], 1))
         os.kill(replica.pid, signal.SIGSTOP)
         await node.execute("SET", KEY, "first")
         for command in INEFFECTIVE:
             with pytest.raises(NotDurable):
-                await node.pipeline_with_wait([command], 1)
+                await node.write_all([command], 1)
         with pytest.raises(NotDurable):
             await node.send_encoded(encode(INEFFECTIVE[0]), 1, required_replicas=1)
         os.kill(replica.pid, signal.SIGCONT)
-        await until_confirmed(lambda: node.pipeline_with_wait(INEFFECTIVE, 1))
+        await until_confirmed(lambda: node.write_all(INEFFECTIVE, 1))
         assert await node.execute("KEYS", "*:wait") == []
     finally:
         os.kill(replica.pid, signal.SIGCONT)

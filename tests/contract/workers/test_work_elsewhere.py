@@ -46,7 +46,7 @@ async def test_a_job_is_performed_again_if_a_server_lost_its_writes(
     lost = asyncio.Event()
 
     async def work(payload: bytes) -> Sequence[bytes]:
-        await store.gather([("SET", WORK, payload)])
+        await store.execute_all([("SET", WORK, payload)])
         tries.append(payload)
         if len(tries) == 1:
             await asyncio.to_thread(elsewhere.kill)

@@ -8,7 +8,7 @@ from benchmarks.flame_svg import LAYERS, _colour
 @pytest.mark.parametrize(
     ("function", "layer"),
     [
-        ("socialsite.store.node:Node.pipeline", "the store's client"),
+        ("socialsite.store.node:Node.execute_all", "the store's client"),
         ("timelines.home_page.views:home", "views, presenters, middleware"),
         ("timelines.pages.presenters:entry_html", "views, presenters, middleware"),
         ("accounts.sessions.middleware:load_session", "views, presenters, middleware"),
