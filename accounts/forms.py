@@ -1,7 +1,7 @@
 """The forms of the account pages, and how views show them. Forms check passwords; services check other rules."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, assert_never
 
 from django import forms
 from django.conf import settings
@@ -13,11 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.accounts.passwords import PASSWORD_MAX_LENGTH, validate_new_password
 from accounts.accounts.validation import (
-    BIO_MAX_GRAPHEMES,
     BYTES_PER_GRAPHEME_CAP,
     HANDLE_ERROR_MESSAGES,
-    LINK_MAX_LENGTH,
-    NAME_MAX_GRAPHEMES,
     RAW_HANDLE_MAX_LENGTH,
     InvalidHandle,
     parse_new_handle,
@@ -27,13 +24,13 @@ from accounts.addresses import ADDRESS_MAX_LENGTH, InvalidAddress, normalize_add
 from accounts.domain import picture_url
 from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials, PasskeyRefused
 from accounts.models import Account
+from accounts.profile_texts import PROFILE_TEXTS, ProfileText
 from socialsite.errors import ApiError
 from socialsite.web.initial_values import add_hidden_copy
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import page_response, respond
 
-NAME_MAX_BYTES, BIO_MAX_BYTES = (count * BYTES_PER_GRAPHEME_CAP for count in (NAME_MAX_GRAPHEMES, BIO_MAX_GRAPHEMES))
 NEXT_MAX_LENGTH = 4096
 CODE_MAX_LENGTH = 40
 INVITATION_MAX_LENGTH = 50
@@ -58,11 +55,12 @@ PASSWORD_ERRORS: Mapping[str | None, Any] = {
 
 
 def make_text_field(
-    label: Any, max_length: int, help_text: Any = "", *, required: bool = False, rows: int = 0, attrs: Attrs = NO_ATTRS
-) -> forms.CharField:
+    label: Any, max_length: int, help_text: Any = "", *, required: bool = False, rows: int = 0, attrs: Attrs = NO_ATTRS,
+    type: type[forms.CharField] = forms.CharField,
+) -> forms.CharField:  # fmt: skip
     """Return a field of one line, or of as many rows. `attrs` are attributes of its element."""
     widget = forms.Textarea({"rows": rows, **attrs}) if rows else forms.TextInput(dict(attrs))
-    return forms.CharField(label=label, max_length=max_length, help_text=help_text, required=required, widget=widget)
+    return type(label=label, max_length=max_length, help_text=help_text, required=required, widget=widget)
 
 
 def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
@@ -137,7 +135,7 @@ class SignUpForm(NewPasswordForm):
     handle = make_handle_field(_("Letters a to z, digits and underscores, at most 20. It cannot be changed later."))
     display_name = make_text_field(
         _("Name"),
-        NAME_MAX_BYTES,
+        PROFILE_TEXTS["display_name"].limit * BYTES_PER_GRAPHEME_CAP,
         _("How others see you. You may leave it empty."),
         attrs={"autocomplete": "nickname", "dir": "auto"},
     )
@@ -232,20 +230,12 @@ class SettingsForm(forms.Form):
 
     def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields = {name: make_profile_input(text) for name, text in PROFILE_TEXTS.items()} | self.fields
         self.account = account
         self.header_url = picture_url(account.header, "small")
         for field in self.fields.values():
             add_hidden_copy(field)
 
-    display_name = forms.CharField(label=_("Name"), max_length=NAME_MAX_BYTES, help_text=_("At most 50 characters."))
-    bio = make_text_field(_("Bio"), BIO_MAX_BYTES, _("At most 500 characters."), rows=4, attrs={"dir": "auto"})
-    link = make_text_field(_("Link"), LINK_MAX_LENGTH, attrs=LINK_INPUT_ATTRS)
-    moved_to = make_text_field(
-        _("I moved to"),
-        LINK_MAX_LENGTH,
-        _("If you have moved: the address of your new profile. Your profile here then leads to it."),
-        attrs=LINK_INPUT_ATTRS,
-    )
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
         choices=[("0", _("Everyone")), ("1", _("Private: only followers you accept"))],
@@ -265,11 +255,25 @@ class SettingsForm(forms.Form):
         ),
     )
 
-    def clean_link(self) -> str:
-        return complete_link(self.cleaned_data["link"])
 
-    def clean_moved_to(self) -> str:
-        return complete_link(self.cleaned_data["moved_to"])
+class LinkField(forms.CharField):
+    """A field for a web address. A host name is completed."""
+
+    def clean(self, value: Any) -> str:
+        return complete_link(super().clean(value))
+
+
+def make_profile_input(text: ProfileText) -> forms.Field:
+    """Return the input of a text of the profile."""
+    match text.kind:
+        case "name" | "text":
+            attrs = {"dir": "auto"} if text.rows else NO_ATTRS
+            most_bytes, required = text.limit * BYTES_PER_GRAPHEME_CAP, text.kind == "name"
+            return make_text_field(text.label, most_bytes, text.hint, required=required, rows=text.rows, attrs=attrs)
+        case "link" | "moved":
+            return make_text_field(text.label, text.limit, text.hint, attrs=LINK_INPUT_ATTRS, type=LinkField)
+        case _:
+            assert_never(text.kind)
 
 
 def complete_link(typed: str) -> str:

@@ -13,9 +13,14 @@ from django.db.models.base import ModelState
 from django.utils.translation import gettext_lazy as _
 
 from accounts.domain import ACTIVE, SUSPENDED, AccountState, Author, Preferences, decode_preferences
+from accounts.profile_texts import PROFILE_TEXTS, ProfileText
 from socialsite.ids import AccountId
 
 NO_DATABASE_MESSAGE = "Accounts live in Redis: change them through AccountService."
+LINK_ERRORS = {
+    "too_long": _("A link has at most 300 characters."),
+    "link": _("Enter a web address that starts with https:// or http://."),
+}
 
 
 class Account(AbstractBaseUser):
@@ -23,9 +28,41 @@ class Account(AbstractBaseUser):
 
     id = models.BigIntegerField(primary_key=True)
     handle = models.CharField(_("handle"), max_length=20, unique=True)
-    display_name = models.CharField(_("display name"), max_length=50)
-    bio = models.TextField(_("bio"), blank=True, default="")
-    link = models.CharField(_("link"), max_length=300, blank=True, default="")
+    display_name = ProfileText(
+        _("Name"),
+        "name",
+        limit=50,
+        hint=_("At most 50 characters."),
+        errors={
+            "empty": _("Please enter a name."),
+            "too_long": _("A name has at most 50 characters."),
+            "characters": _("This name has characters that cannot be shown."),
+        },
+        api_name="display_name",
+        activity_name="name",
+    )
+    bio = ProfileText(
+        _("Bio"),
+        "text",
+        limit=500,
+        hint=_("At most 500 characters."),
+        rows=4,
+        errors={
+            "too_long": _("A bio has at most 500 characters."),
+            "characters": _("This bio has characters that cannot be shown."),
+        },
+        api_name="note",
+        activity_name="summary",
+    )
+    link = ProfileText(_("Link"), "link", limit=300, errors=LINK_ERRORS)
+    moved_to = ProfileText(
+        _("I moved to"),
+        "moved",
+        limit=300,
+        hint=_("If you have moved: the address of your new profile. Your profile here then leads to it."),
+        errors=LINK_ERRORS,
+        activity_name="movedTo",
+    )
     created_ms = models.BigIntegerField(default=0)
     state = models.CharField(max_length=9, default=ACTIVE)
     is_staff = models.BooleanField(default=False)
@@ -36,7 +73,6 @@ class Account(AbstractBaseUser):
     encoded_preferences = models.CharField(max_length=1_000, blank=True, default="")
     delete_ms = models.BigIntegerField(default=0)
     """The time at which a suspended account is deleted on its owner's request, or 0."""
-    moved_to = models.CharField(_("moved to"), max_length=300, blank=True, default="")
     limited = models.BooleanField(default=False)
     marks_pictures = models.BooleanField(default=False)
     silenced_until_ms = models.BigIntegerField(default=0)
@@ -81,6 +117,16 @@ class Account(AbstractBaseUser):
     def can_reset_password(self) -> bool:
         """Return whether the owner may log in. An owner whose deletion is pending may, to cancel it."""
         return self.is_active or self.is_leaving
+
+    @property
+    def texts(self) -> dict[ProfileText, str]:
+        """Return the texts of the profile, also the empty ones, in their order."""
+        return {text: getattr(self, name) for name, text in PROFILE_TEXTS.items()}
+
+    @property
+    def about(self) -> str:
+        """Return the texts that feeds and search engines show as the description of the account."""
+        return "\n\n".join(value for text, value in self.texts.items() if text.kind == "text" and value)
 
     @property
     def preferences(self) -> Preferences:

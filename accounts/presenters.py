@@ -10,16 +10,18 @@ def account_json(account: Account) -> dict[str, object]:
     return {
         "id": str(account.id),
         "handle": account.handle,
-        "display_name": account.display_name,
         "url": account.get_absolute_url(),
-        "bio": account.bio,
-        "link": account.link,
+        **texts_json(account),
         "private": account.is_private,
         "discoverable": account.preferences.is_discoverable,
         "created_at": format_iso_time(account.created_ms),
         **pictures_json(account),
-        **({"moved_to": account.moved_to} if account.moved_to else {}),
     }
+
+
+def texts_json(account: Account) -> dict[str, str]:
+    """Return the texts of the profile. The address of a new profile is left out if it is empty."""
+    return {text.name: value for text, value in account.texts.items() if value or text.kind != "moved"}
 
 
 def preferences_json(preferences: Preferences) -> dict[str, object]:

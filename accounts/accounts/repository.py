@@ -26,6 +26,7 @@ from accounts.domain import (
 )
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from accounts.profile_texts import PROFILE_TEXTS
 from accounts.roles import OWNER, Role
 from socialsite.ids import AccountId
 from socialsite.recipes.time_queue import TimeQueue
@@ -47,9 +48,7 @@ REPLACE_PREFERENCES, SET_PASSWORD, SET_RESTRICTION, SET_ROLE = (
 
 STAFF_CAP = 1_000  # accounts that have or had a role
 CACHED_HANDLES_MAX = 50_000  # account ids that a process caches by handle: about 7 MB
-TEXT_FIELDS: Final = (
-    "handle", "display_name", "bio", "link", "password", "state", "avatar", "header", "moved_to",
-)  # fmt: skip
+TEXT_FIELDS: Final = ("handle", "password", "state", "avatar", "header", *PROFILE_TEXTS)
 ACCOUNT_FIELDS: Final = (
     *TEXT_FIELDS, "created_ms", "staff", "version", "private", "preferences", "delete_ms", "restrictions",
     "silenced_until_ms", "role", "sanctions",
@@ -331,7 +330,8 @@ def create_account_command(account: Account, facts: Mapping[str, str] | None = N
 def encode_account(account: Account) -> dict[str, str]:
     """Return the stored fields of an account."""
     return {
-        **{name: getattr(account, name) for name in ("handle", "display_name", "bio", "link", "password")},
+        **{name: getattr(account, name) for name in ("handle", "password")},
+        **{text.name: value for text, value in account.texts.items() if value},
         **{name: str(getattr(account, name)) for name in ("created_ms", "version")},
         "state": account.state or ACTIVE,
         "staff": "1" if account.is_staff else "0",

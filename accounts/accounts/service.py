@@ -37,6 +37,7 @@ from accounts.ports import (
     OnNamesChanged,
     OnPasswordChanged,
 )
+from accounts.profile_texts import PROFILE_TEXTS
 from accounts.roles import OWNER
 from accounts.security.browsers import BrowserRegistry, KnownBrowser
 from accounts.security.events import SecurityEvents
@@ -251,19 +252,17 @@ class AccountService(AccountLookup):
         self,
         *,
         account_id: AccountId,
-        display_name: str | None = None,
-        bio: str | None = None,
-        link: str | None = None,
-        moved_to: str | None = None,
         private: bool | None = None,
         caller: Caller | None = None,
+        **sent: str | None,
     ) -> Account:
-        """Change the fields that are not None. Raises FieldErrors, and AccountNotFound if the account is deleted.
+        """Change the texts, by their names, and fields that are not None.
+
+        Raises FieldErrors, and AccountNotFound if the account is deleted.
 
         Raises AccountSilenced if the caller is silenced and changes a text. Followers stay if the account becomes
         private or public. If it becomes public, pending follow requests are not accepted automatically.
         """
-        sent = {"display_name": display_name, "bio": bio, "link": link, "moved_to": moved_to}
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
         self.check_texts(texts)
         if caller is not None and caller.silenced_until_ms:
@@ -438,8 +437,8 @@ class AccountService(AccountLookup):
 
 async def _deleted_fields() -> dict[str, str]:
     """Return the fields of a deleted account: no profile, no application, no rights, no password."""
-    profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences", "moved_to", "role"
-    empty_profile = dict.fromkeys((*profile_fields, "reason", "refusal", "network"), "") | {"staff": "0"}
+    names = *PROFILE_TEXTS, "avatar", "header", "preferences", "role", "reason", "refusal", "network"
+    empty_profile = dict.fromkeys(names, "") | {"staff": "0"}
     return {**empty_profile, "password": await passwords.hash_password(None)}
 
 

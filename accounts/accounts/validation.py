@@ -7,10 +7,11 @@ invisible characters and no styled letters (full width, mathematical), which imi
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import assert_never
 from urllib.parse import urlsplit
 
 import regex
@@ -20,6 +21,7 @@ from msgspec import structs
 from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import Preferences
 from accounts.errors import FieldErrors
+from accounts.profile_texts import PROFILE_TEXTS, ProfileText
 from socialsite.characters import (
     DIRECTION_OVERRIDES,
     JOINERS,
@@ -36,9 +38,6 @@ from socialsite.site_host import remove_own_host
 HANDLE_MAX_LENGTH = 20
 RAW_HANDLE_MAX_LENGTH = 100
 """Longer input is rejected before NFKC, which can expand one code point to eighteen."""
-NAME_MAX_GRAPHEMES = 50
-BIO_MAX_GRAPHEMES = 500
-LINK_MAX_LENGTH = 300  # code points
 BYTES_PER_GRAPHEME_CAP = 32
 """The longest family emoji has 25 bytes. Without this cap, zero-width joiners could make a grapheme of any size."""
 
@@ -48,22 +47,6 @@ HANDLE_ERROR_MESSAGES: Mapping[str, LazyText] = {
     "characters": _("A handle can have only the letters a to z, digits and underscores."),
     "reserved": _("This handle is reserved."),
 }
-TEXT_ERROR_MESSAGES: dict[str, Mapping[str, LazyText]] = {
-    "display_name": {
-        "empty": _("Please enter a name."),
-        "too_long": _("A name has at most 50 characters."),
-        "characters": _("This name has characters that cannot be shown."),
-    },
-    "bio": {
-        "too_long": _("A bio has at most 500 characters."),
-        "characters": _("This bio has characters that cannot be shown."),
-    },
-    "link": {
-        "too_long": _("A link has at most 300 characters."),
-        "link": _("Enter a web address that starts with https:// or http://."),
-    },
-}
-TEXT_ERROR_MESSAGES["moved_to"] = TEXT_ERROR_MESSAGES["link"]
 
 _HANDLE_PATTERN = re.compile(rf"[a-z0-9_]{{1,{HANDLE_MAX_LENGTH}}}")
 _RESERVED_HANDLES_FILE = Path(__file__).with_name("reserved_handles.txt")
@@ -113,12 +96,25 @@ def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
     messages: dict[str, LazyText] = {}
     for name, value in raw.items():
         try:
-            cleaned[name] = _TEXT_CLEANERS[name](value)
+            cleaned[name] = clean_profile_text(PROFILE_TEXTS[name], value)
         except InvalidText as error:
-            messages[name] = TEXT_ERROR_MESSAGES[name][error.code]
+            messages[name] = PROFILE_TEXTS[name].errors[error.code]
     if messages:
         raise FieldErrors(messages)
     return cleaned
+
+
+def clean_profile_text(text: ProfileText, raw: str) -> str:
+    """Return the stored form of a text. Raises InvalidText."""
+    match text.kind:
+        case "name":
+            return clean_name(raw, text.limit)
+        case "text":
+            return clean_text(raw, text.limit)
+        case "link" | "moved":
+            return clean_link(raw, text.limit)
+        case _:
+            assert_never(text.kind)
 
 
 def validate_languages(preferences: Preferences) -> Preferences:
@@ -167,7 +163,7 @@ def _load_reserved_handles() -> frozenset[str]:
     return frozenset(re.sub(r"[^a-z0-9]", "", line) for line in lines if line and not line.startswith("#"))
 
 
-def clean_name(raw: str, max_graphemes: int = NAME_MAX_GRAPHEMES) -> str:
+def clean_name(raw: str, max_graphemes: int) -> str:
     """Return the stored form of a display name or the name of an app: one line, NFC. Raises InvalidText."""
     _check_size(raw, max_graphemes)
     if "\n" in raw.strip() or _DIRECTION_CONTROL.search(raw):
@@ -179,30 +175,17 @@ def clean_name(raw: str, max_graphemes: int = NAME_MAX_GRAPHEMES) -> str:
     return name
 
 
-def clean_bio(raw: str) -> str:
-    """Return the stored form of a bio: NFC, LF line ends, 0 to 500 graphemes. Raises InvalidText."""
-    return clean_text(raw, BIO_MAX_GRAPHEMES)
-
-
-def clean_link(raw: str) -> str:
+def clean_link(raw: str, max_length: int) -> str:
     """Return the stored form of a link: empty, or an absolute http(s) URL with a host and without a user.
 
     Raises InvalidText.
     """
     link = raw.strip()
-    if len(link) > LINK_MAX_LENGTH:
+    if len(link) > max_length:
         raise InvalidText("too_long")
     if link and not _is_link(link):
         raise InvalidText("link")
     return link
-
-
-_TEXT_CLEANERS: Mapping[str, Callable[[str], str]] = {
-    "display_name": clean_name,
-    "bio": clean_bio,
-    "link": clean_link,
-    "moved_to": clean_link,
-}
 
 
 def _is_link(link: str) -> bool:

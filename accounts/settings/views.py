@@ -202,10 +202,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
 def _profile_initial(request: SiteRequest) -> dict[str, str]:
     account = require_account(request)
     return {
-        "display_name": account.display_name,
-        "bio": account.bio,
-        "link": account.link,
-        "moved_to": account.moved_to,
+        **{text.name: value for text, value in account.texts.items()},
         "private": "1" if account.is_private else "0",
         "discoverable": "1" if account.preferences.is_discoverable else "0",
     }

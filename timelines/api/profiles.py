@@ -8,6 +8,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import QUOTE_POLICIES, PictureKind, Preferences
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from accounts.profile_texts import PROFILE_TEXTS
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
@@ -38,7 +39,8 @@ from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_AT_ONCE = 40
 DEFAULT_BY_VISIBILITY = {visibility: audience for audience, visibility in VISIBILITY_BY_DEFAULT.items()}
-ERROR_NAMES = {"bio": "note", "link": "fields_attributes", "language": "source[language]"}
+TEXT_NAMES = {text.name: text.api_name for text in PROFILE_TEXTS.values() if text.api_name}
+ERROR_NAMES = TEXT_NAMES | {"link": "fields_attributes", "language": "source[language]"}
 NOT_OFFERED = _("This site does not offer this.")
 
 
@@ -198,14 +200,11 @@ async def _update(request: SiteRequest) -> Json:
     kinds: tuple[PictureKind, ...] = ("avatar", "header")
     if request.pending_body is None and any(get_files(request, kind) for kind in kinds):
         await check_upload(request)  # a small body, which the handler read
-    await services[AccountService].edit_profile(
-        account_id=me,
-        display_name=account.handle if fields.get("display_name") == "" else fields.get("display_name"),
-        bio=fields.get("note"),
-        link=_link(fields),
-        private=_privacy(account, fields),
-        caller=request.caller,
-    )
+    texts = {name: fields.get(api_name) for name, api_name in TEXT_NAMES.items()} | {"link": _link(fields)}
+    if texts["display_name"] == "":
+        texts["display_name"] = account.handle
+    private = _privacy(account, fields)
+    await services[AccountService].edit_profile(account_id=me, private=private, caller=request.caller, **texts)
     if has_new_preferences:
         await services[AccountService].change_preferences(
             account_id=me, change=lambda old: _preferences(old, account, fields)

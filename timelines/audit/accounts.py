@@ -6,6 +6,7 @@ from functools import partial
 from accounts import keys as account_keys
 from accounts.accounts.repository import ACCOUNT_FIELDS
 from accounts.domain import DELETED, SUSPENDED
+from accounts.profile_texts import PROFILE_TEXTS
 from accounts.sessions.values import ACCESS_TOKENS_CAP
 from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply
@@ -17,11 +18,13 @@ from timelines.notifications.notification import Notification
 
 OPTIONAL_FIELDS = frozenset(
     {
-        *("avatar", "header", "preferences", "delete_ms", "moved_to"),
+        *("avatar", "header", "preferences", "delete_ms"),
         *("restrictions", "silenced_until_ms", "role", "sanctions"),
+        *PROFILE_TEXTS,
     }
+    - {"display_name"}
 )
-"""The fields that an account of an earlier release lacks."""
+"""The fields that an account may lack. Pages read its name without them."""
 NUMBER_FIELDS = frozenset({"created_ms", "staff", "version"})
 SIGN_UP_MS = 60_000  # a younger account may not have its handle yet, because its sign-up is not finished
 

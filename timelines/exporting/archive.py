@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
+from typing import assert_never
 
 import msgspec
 from django.core.files.base import File
@@ -21,6 +22,7 @@ from django.utils import translation
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from accounts.models import Account
+from accounts.profile_texts import LINK_FIELD
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
@@ -248,11 +250,10 @@ class ArchiveWriter:
         account, builder = self.account, await self._builder_for([])
         actor: Json = {
             "@context": CONTEXT, "id": builder.actor_url, "type": "Person", "url": builder.actor_url,
-            "preferredUsername": account.handle, "name": account.display_name, "summary": account.bio,
+            "preferredUsername": account.handle, **_actor_texts(account),
             "published": format_iso_time(account.created_ms), "manuallyApprovesFollowers": account.is_private,
             "discoverable": account.preferences.is_discoverable,
             "outbox": "outbox.json", "likes": "likes.json", "bookmarks": "bookmarks.json",
-            "attachment": [{"type": "PropertyValue", "name": "Link", "value": account.link}] if account.link else [],
         }  # fmt: skip
         for kind, name, field_name in (("avatar", account.avatar, "icon"), ("header", account.header, "image")):
             if name and await self._write_picture(f"{kind}.webp", media_file(name, "full", "webp")):
@@ -338,3 +339,21 @@ class ArchiveWriter:
 
 async def _once(content: bytes) -> AsyncIterator[bytes]:
     yield content
+
+
+def _actor_texts(account: Account) -> Json:
+    """Return the texts of the profile as properties of ActivityPub's Person."""
+    actor: Json = {"attachment": []}
+    for text, value in account.texts.items():
+        match text.kind:
+            case "name" | "text":
+                actor[text.activity_name] = value
+            case "link" if value:
+                actor["attachment"].append({"type": "PropertyValue", "name": LINK_FIELD, "value": value})
+            case "moved" if value:
+                actor[text.activity_name] = value
+            case "link" | "moved":
+                pass
+            case _:
+                assert_never(text.kind)
+    return actor

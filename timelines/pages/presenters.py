@@ -19,6 +19,7 @@ from django.utils.translation import get_language, gettext
 
 from accounts.domain import Author, picture_url
 from accounts.models import Account
+from accounts.presenters import texts_json
 from socialsite.clock import DAY_MS
 from socialsite.web.page_cache import RenderedParts
 from socialsite.web.responses import format_iso_time
@@ -88,13 +89,11 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
     """Return an account as JSON, with the fields that its profile shows."""
     return {
         **author_json(account),
-        "bio": account.bio,
-        "link": account.link,
+        **texts_json(account),
         "created_at": format_iso_time(account.created_ms),
         "private": account.is_private,
         **({"limited": True} if account.limited else {}),
         **({"header": picture_url(account.header, "full")} if account.header else {}),
-        **({"moved_to": account.moved_to} if account.moved_to else {}),
         "followers": counts.followers,
         "following": counts.following,
         "posts": posts,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import starmap
-from typing import Any
+from typing import Any, assert_never
 from urllib.parse import quote, urlencode
 
 from django.utils.html import format_html
@@ -112,12 +112,30 @@ def profile_context(account: Account) -> TemplateContext:
         "id": account.id,
         "handle": account.handle,
         "display_name": account.display_name,
-        "bio": SafeString(post_html(account.bio).replace("<br>", "\n")),
-        "link": account.link,
-        "moved_to": account.moved_to,
+        **_texts_by_kind(account),
         "is_private": account.is_private,
         "is_limited": account.limited,
         "created_at": account.created_ms,
         "avatar": picture_url(account.avatar, "full"),
         "header": picture_url(account.header, "full"),
     }
+
+
+def _texts_by_kind(account: Account) -> dict[str, list[str]]:
+    """Return the texts that the profile shows below the name, without the empty ones."""
+    shown = dict[str, list[str]](texts=[], links=[], new_profiles=[])
+    for text, value in account.texts.items():
+        if not value:
+            continue
+        match text.kind:
+            case "name":
+                pass
+            case "text":
+                shown["texts"].append(SafeString(post_html(value).replace("<br>", "\n")))
+            case "link":
+                shown["links"].append(value)
+            case "moved":
+                shown["new_profiles"].append(value)
+            case _:
+                assert_never(text.kind)
+    return shown

@@ -27,8 +27,8 @@ class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The profile of an account and its counts. `last_post_ms` is the time of its newest post (Unix ms) or None."""
 
     author: Author
-    bio: str
-    link: str
+    texts: tuple[str, ...]
+    """The texts of the profile, in the order of PROFILE_TEXTS."""
     header: str
     created_ms: int
     is_bot: bool
@@ -37,7 +37,6 @@ class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     following: int
     posts: int
     last_post_ms: int | None
-    moved_to: str = ""
     is_discoverable: bool = True
 
     @property
@@ -101,8 +100,7 @@ class AccountSummaryService:
 def _summary(account: Account, follows: FollowCounts, posts: int, last_post_ms: int | None) -> AccountSummary:
     return AccountSummary(
         author=account.author,
-        bio=account.bio,
-        link=account.link,
+        texts=tuple(account.texts.values()),
         header=account.header,
         created_ms=account.created_ms,
         is_bot=account.preferences.is_bot,
@@ -111,6 +109,5 @@ def _summary(account: Account, follows: FollowCounts, posts: int, last_post_ms: 
         following=follows.following,
         posts=posts,
         last_post_ms=last_post_ms,
-        moved_to=account.moved_to,
         is_discoverable=account.preferences.is_discoverable,
     )

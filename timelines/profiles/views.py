@@ -60,7 +60,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "posts": visit.post_count,
             "views": views,
             "page_title": f"{account.display_name or handle} (@{handle})",
-            "page_description": account.bio or _("Posts by @%(handle)s, newest first") % {"handle": handle},
+            "page_description": account.about or _("Posts by @%(handle)s, newest first") % {"handle": handle},
             "canonical_url": canonical_url(request, query),
             "og_type": "profile",
             "og_image": absolute_url(request, picture_url(account.avatar, "full")),

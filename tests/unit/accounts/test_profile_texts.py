@@ -1,19 +1,16 @@
 """Validation of display names, bios and links."""
 
+from functools import partial
+
 import pytest
 
-from accounts.accounts.validation import (
-    BIO_MAX_GRAPHEMES,
-    LINK_MAX_LENGTH,
-    NAME_MAX_GRAPHEMES,
-    InvalidText,
-    clean_bio,
-    clean_link,
-    clean_name,
-)
+from accounts.accounts.validation import InvalidText, clean_profile_text
 from accounts.forms import complete_link
+from accounts.profile_texts import PROFILE_TEXTS
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
+NAME, BIO, LINK = (PROFILE_TEXTS[name] for name in ("display_name", "bio", "link"))
+clean_name, clean_bio, clean_link = (partial(clean_profile_text, text) for text in (NAME, BIO, LINK))
 
 
 def code_of(clean, raw):
@@ -42,9 +39,9 @@ def test_a_name_is_stored_in_normalized_form(raw, stored):
 
 
 def test_a_name_has_at_most_fifty_graphemes():
-    assert clean_name(FAMILY * NAME_MAX_GRAPHEMES) == FAMILY * NAME_MAX_GRAPHEMES
-    assert code_of(clean_name, FAMILY * (NAME_MAX_GRAPHEMES + 1)) == "too_long"
-    assert code_of(clean_name, "a" * (NAME_MAX_GRAPHEMES + 1)) == "too_long"
+    assert clean_name(FAMILY * NAME.limit) == FAMILY * NAME.limit
+    assert code_of(clean_name, FAMILY * (NAME.limit + 1)) == "too_long"
+    assert code_of(clean_name, "a" * (NAME.limit + 1)) == "too_long"
 
 
 @pytest.mark.parametrize("raw", ["", "   ", "\u200b", "\u200d\u2060", "\u3164", "\u2800"])
@@ -71,8 +68,8 @@ def test_joiners_cannot_make_a_grapheme_of_unlimited_length():
 def test_a_bio_keeps_its_lines_and_may_be_empty():
     assert clean_bio("one\r\ntwo\rthree\n") == "one\ntwo\nthree"
     assert clean_bio("  ") == ""
-    assert len(clean_bio("x" * BIO_MAX_GRAPHEMES)) == BIO_MAX_GRAPHEMES
-    assert code_of(clean_bio, "x" * (BIO_MAX_GRAPHEMES + 1)) == "too_long"
+    assert len(clean_bio("x" * BIO.limit)) == BIO.limit
+    assert code_of(clean_bio, "x" * (BIO.limit + 1)) == "too_long"
     assert code_of(clean_bio, "a\x07") == "characters"
 
 
@@ -134,4 +131,4 @@ def test_a_typed_address_may_have_no_scheme(typed, link):
 
 
 def test_a_link_has_a_bounded_length():
-    assert code_of(clean_link, "https://example.org/" + "a" * LINK_MAX_LENGTH) == "too_long"
+    assert code_of(clean_link, "https://example.org/" + "a" * LINK.limit) == "too_long"

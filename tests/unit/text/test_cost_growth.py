@@ -8,7 +8,8 @@ from functools import partial
 
 import pytest
 
-from accounts.accounts.validation import clean_bio, clean_link, clean_name, normalize_handle
+from accounts.accounts.validation import clean_profile_text, normalize_handle
+from accounts.profile_texts import PROFILE_TEXTS
 from socialsite.characters import normalize, remove_hidden, split_clusters
 from timelines.errors import FilterInvalid
 from timelines.filters.service import normalize_phrase
@@ -45,9 +46,7 @@ def _replace_words(text: str, step: int) -> str:
 
 
 CHECKS: dict[str, Callable[[str], object]] = {
-    "name": refused(clean_name),
-    "bio": refused(clean_bio),
-    "link": refused(clean_link),
+    **{name: refused(partial(clean_profile_text, text)) for name, text in PROFILE_TEXTS.items()},
     "handle": refused(normalize_handle),
     "post": refused(lambda text: check_post_text(text, 500)),
     "title": refused(normalize_title),

@@ -1,11 +1,13 @@
 """The entity Account (https://docs.joinmastodon.org/entities/Account/)."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, assert_never
 from urllib.parse import urlsplit
 
 from accounts.domain import DefaultAudience
 from accounts.models import Account
+from accounts.profile_texts import LINK_FIELD, PROFILE_TEXTS, ProfileText
 from socialsite.web.responses import format_iso_time
 from timelines.api.entities.content import content_html, link_html
 from timelines.media.links import picture_link
@@ -32,8 +34,7 @@ UNKNOWN: Final = {
     "statuses_count": 0, "last_status_at": None, "fields": [],
 }  # fmt: skip
 """The fields of an account elsewhere, of which the site knows only the address."""
-LINK_FIELD = "Link"
-"""The name of the profile field that shows the link of an account."""
+REL_ME = "me nofollow noopener"
 
 
 def account_entity(summary: AccountSummary, site_url: str, needs_keys: bool = False) -> Json:
@@ -56,7 +57,6 @@ def account_entity(summary: AccountSummary, site_url: str, needs_keys: bool = Fa
         "noindex": author.followers_only,
         "hide_collections": False,
         "created_at": format_iso_time(summary.created_ms),
-        "note": content_html(summary.bio, site_url),
         "url": url,
         "uri": url,
         "avatar": avatar,
@@ -71,9 +71,28 @@ def account_entity(summary: AccountSummary, site_url: str, needs_keys: bool = Fa
         "last_status_at": None if summary.last_post_ms is None else format_date(summary.last_post_ms),
         "emojis": [],
         "roles": [],
-        "fields": [_field(link_html(summary.link, "me nofollow noopener"))] if summary.link else [],
+        **_texts(zip(PROFILE_TEXTS.values(), summary.texts, strict=True), site_url),
     }
-    return entity | {"moved": _moved_entity(entity, summary.moved_to, site_url)} if summary.moved_to else entity
+    for text, value in zip(PROFILE_TEXTS.values(), summary.texts, strict=True):
+        if text.kind == "moved" and value:
+            entity["moved"] = _moved_entity(entity, value, site_url)
+    return entity
+
+
+def _texts(texts: Iterable[tuple[ProfileText, str]], site_url: str | None) -> Json:
+    """Return the texts of a profile as HTML, or as they were typed if there is no URL of the site."""
+    entity: Json = {"fields": []}
+    for text, value in texts:
+        match text.kind:
+            case "text":
+                entity[text.api_name] = value if site_url is None else content_html(value, site_url)
+            case "link" if value:
+                entity["fields"].append(_field(value if site_url is None else link_html(value, REL_ME)))
+            case "name" | "link" | "moved":  # the name and the new profile are facts of the whole account
+                pass
+            case _:
+                assert_never(text.kind)
+    return entity
 
 
 def _moved_entity(entity: Json, url: str, site_url: str) -> Json:
@@ -97,8 +116,7 @@ def credential_account_entity(
             "sensitive": preferences.marks_sensitive,
             "language": preferences.language,
             "quote_policy": preferences.quote_policy,
-            "note": account.bio,
-            "fields": [_field(account.link)] if account.link else [],
+            **_texts(account.texts.items(), None),
             "follow_requests_count": follow_requests,
             "hide_collections": False,
             "discoverable": preferences.is_discoverable and not account.is_private,
@@ -117,8 +135,8 @@ def default_visibility(account: Account) -> str:
 def profile_entity(account: Json) -> Json:
     """Return the entity Profile of `credential_account_entity`: the texts as they were typed."""
     source = account["source"]
-    own_fields = "note", "fields", "hide_collections", "discoverable", "indexable", "attribution_domains"
-    own = {name: source[name] for name in own_fields}
+    settings = "privacy", "sensitive", "language", "quote_policy", "follow_requests_count"
+    own = {name: value for name, value in source.items() if name not in settings}
     same = ("id", "display_name", "avatar", "avatar_static", "avatar_description", "header", "header_static",
             "header_description", "locked", "bot")  # fmt: skip
     shown = dict.fromkeys(("show_media", "show_media_replies", "show_featured"), True)
