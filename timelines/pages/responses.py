@@ -121,9 +121,12 @@ def profile_context(account: Account) -> TemplateContext:
     }
 
 
-def _texts_by_kind(account: Account) -> dict[str, list[str]]:
-    """Return the texts that the profile shows below the name, without the empty ones."""
-    shown = dict[str, list[str]](texts=[], links=[], new_profiles=[])
+def _texts_by_kind(account: Account) -> dict[str, TemplateContext]:
+    """Return the texts that the profile shows below the name, by their names, without the empty ones.
+
+    They are no lists, because the cache of pages accepts none.
+    """
+    shown = dict[str, TemplateContext](texts={}, links={}, new_profiles={})
     for text, value in account.texts.items():
         if not value:
             continue
@@ -131,11 +134,11 @@ def _texts_by_kind(account: Account) -> dict[str, list[str]]:
             case "name":
                 pass
             case "text":
-                shown["texts"].append(SafeString(post_html(value).replace("<br>", "\n")))
+                shown["texts"][text.name] = SafeString(post_html(value).replace("<br>", "\n"))
             case "link":
-                shown["links"].append(value)
+                shown["links"][text.name] = value
             case "moved":
-                shown["new_profiles"].append(value)
+                shown["new_profiles"][text.name] = value
             case _:
                 assert_never(text.kind)
     return shown
