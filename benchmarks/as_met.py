@@ -286,6 +286,7 @@ async def prepare_reader(
     now_ms: int,
 ) -> None:
     """Give a reader blocks, mutes, filters, a list and unread notifications, and build the home."""
+    from timelines.notifications.kinds import FOLLOW
     from timelines.notifications.notification import Notification
 
     chance, graph = random.Random(reader), services.repositories.blocks_and_mutes
@@ -300,7 +301,7 @@ async def prepare_reader(
     for member in followed[:5]:
         await services.lists.add_member(owner_id=reader, list_id=members.id, account_id=member, now_ms=now_ms)
     for other in others[-3:]:
-        notification = Notification(services.ids.next_id(), "follow", other)
+        notification = Notification(services.ids.next_id(), FOLLOW, other)
         await services.repositories.notifications.add(reader, notification)
     await services.reading.home(reader, limit=1)
 

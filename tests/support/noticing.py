@@ -11,7 +11,7 @@ ThreePeople = tuple[Person, Person, Person]
 async def notification_texts(person: Person, **page: Any) -> list[str]:
     """Return an account's notifications as texts, newest first: "like by bob"."""
     page_read = await person._services.notifications.page(person.id, **page)
-    return [f"{each.kind} by {each.author.handle}" for each in page_read.entries]
+    return [f"{each.kind.name} by {each.author.handle}" for each in page_read.entries]
 
 
 async def count_unread(person: Person) -> int:

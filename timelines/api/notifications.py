@@ -12,18 +12,12 @@ from socialsite.ids import MAX_ID, AccountId, PostId, id_at, ms_from_id
 from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
 from socialsite.web.responses import format_iso_time
 from timelines.api.endpoint import endpoint
-from timelines.api.entities.notification import GROUP_MS, GROUPED_TYPES, KINDS_BY_TYPE, group_key, parse_group_key
 from timelines.api.fields import api_fields, id_field, limit_field
 from timelines.api.pagination import ApiPage, api_page, entries_response
 from timelines.api.presenters import accounts_json, notifications_json, statuses_json
-from timelines.notifications.notification import (
-    NOTIFICATION_KINDS,
-    TYPE_BY_KIND,
-    NotificationKind,
-    NotificationPreference,
-    Selection,
-    VisibleNotification,
-)
+from timelines.notifications.groups import GROUP_MS, group_key, kinds_grouped_in_api, parse_group_key
+from timelines.notifications.kinds import KINDS, NotificationKind, NotificationPreference
+from timelines.notifications.notification import Selection, VisibleNotification
 from timelines.notifications.repository import NOTIFICATIONS_CAP
 from timelines.notifications.service import NotificationService
 from timelines.pages.presenters import Json
@@ -96,17 +90,17 @@ async def _delete(request: SiteRequest, entries: Sequence[VisibleNotification]) 
 
 @endpoint("read:notifications", needs_account=True)
 async def count_unread(request: SiteRequest) -> Json:
-    return await _count_unread(request, frozenset())
+    return await _count_unread(request, ())
 
 
-async def _count_unread(request: SiteRequest, grouped_types: Collection[str]) -> Json:
+async def _count_unread(request: SiteRequest, grouped: Collection[NotificationKind]) -> Json:
     """Return the number of unread groups among the selected notifications."""
     fields = api_fields(request)
     limit = limit_field(fields, DEFAULT_COUNT, NOTIFICATIONS_CAP)
     entries = await request.services[NotificationService].unread_entries(
-        require_viewer_id(request), _selection(fields), NOTIFICATIONS_CAP if grouped_types else limit
+        require_viewer_id(request), _selection(fields), NOTIFICATIONS_CAP if grouped else limit
     )
-    return {"count": min(len({group_key(entry, grouped_types) for entry in entries}), limit)}
+    return {"count": min(len({group_key(entry, grouped) for entry in entries}), limit)}
 
 
 # Groups
@@ -116,7 +110,7 @@ async def _count_unread(request: SiteRequest, grouped_types: Collection[str]) ->
 async def groups(request: SiteRequest) -> HttpResponse:
     fields = api_fields(request)
     query = api_page(fields, DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS)
-    groups = await _read_groups(request, query, _grouped_types(fields))
+    groups = await _read_groups(request, query, _grouped_kinds(fields))
     newest_ids = [members[0].id for members in groups.values()]
     bottom = newest_ids[-1] if len(newest_ids) == query.limit else query.bottom + 1
     return entries_response(request, await _groups_json(request, groups, bottom), newest_ids)
@@ -124,14 +118,14 @@ async def groups(request: SiteRequest) -> HttpResponse:
 
 @endpoint("read:notifications", needs_account=True)
 async def count_unread_groups(request: SiteRequest) -> Json:
-    return await _count_unread(request, _grouped_types(api_fields(request)))
+    return await _count_unread(request, _grouped_kinds(api_fields(request)))
 
 
-def _grouped_types(fields: FormFields) -> frozenset[str]:
-    return GROUPED_TYPES & (frozenset(fields.values_of("grouped_types")) or GROUPED_TYPES)
+def _grouped_kinds(fields: FormFields) -> list[NotificationKind]:
+    return kinds_grouped_in_api(fields.values_of("grouped_types"))
 
 
-async def _read_groups(request: SiteRequest, query: ApiPage, grouped_types: Collection[str]) -> Groups:
+async def _read_groups(request: SiteRequest, query: ApiPage, grouped: Collection[NotificationKind]) -> Groups:
     """Return the groups whose newest notifications are on the page, with all of their notifications.
 
     So a group is on one page only. Its notifications are in one half of a day, which is read as a whole.
@@ -143,7 +137,7 @@ async def _read_groups(request: SiteRequest, query: ApiPage, grouped_types: Coll
     async for entry in _read_down(request, before, _selection(api_fields(request))):
         if _half_day(entry.id) < first:
             break
-        key = group_key(entry, grouped_types)
+        key = group_key(entry, grouped)
         groups.setdefault(key, []).append(entry)
         if len(groups[key]) == 1 and query.trim([entry], lambda each: each.id):
             shown.append(key)
@@ -200,7 +194,7 @@ async def _read_group(request: SiteRequest, key: str) -> list[VisibleNotificatio
     async for entry in _read_down(request, _end_of(number), Selection([kind])):
         if _half_day(entry.id) < number:
             break
-        if group_key(entry) == key:
+        if group_key(entry, [kind]) == key:
             entries.append(entry)
     if not entries:
         raise NotFound
@@ -227,7 +221,7 @@ def _group_json(key: str, members: Sequence[VisibleNotification], sample: Sequen
     return {
         "group_key": key,
         "notifications_count": len(members),
-        "type": TYPE_BY_KIND[newest.kind],
+        "type": newest.kind.api_type,
         "most_recent_notification_id": newest.id,
         "page_min_id": str(lowest_id),
         "page_max_id": str(newest.id),
@@ -273,8 +267,7 @@ def _policy_json(preferences: Collection[NotificationPreference]) -> Json:
 
 
 def selected_kinds(fields: FormFields) -> list[NotificationKind]:
-    """Return the kinds of `types[]` without those of `exclude_types[]`. Clients do not know the other kinds."""
-    types = fields.values_of("types") or list(KINDS_BY_TYPE)
-    excluded = fields.values_of("exclude_types")
-    kinds = {kind for type in types if type not in excluded for kind in KINDS_BY_TYPE.get(type, ())}
-    return [kind for kind in NOTIFICATION_KINDS if kind in kinds]
+    """Return the kinds of `types[]` without those of `exclude_types[]`. Clients do not know kinds without a type."""
+    types, excluded = fields.values_of("types"), fields.values_of("exclude_types")
+    with_types = (kind for kind in KINDS.values() if kind.api_type and kind.api_type not in excluded)
+    return [kind for kind in with_types if not types or kind.api_type in types]

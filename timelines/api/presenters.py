@@ -17,10 +17,10 @@ from socialsite.site.service import SiteService
 from socialsite.web.responses import format_iso_time
 from socialsite.web.services import SiteServices
 from timelines.api.entities.account import account_entity
-from timelines.api.entities.notification import group_key
 from timelines.api.entities.status import Mention, quote_approval, status_fields
 from timelines.errors import PostNotFound
-from timelines.notifications.notification import TYPE_BY_KIND, VisibleNotification
+from timelines.notifications.groups import group_key, kinds_grouped_in_api
+from timelines.notifications.notification import VisibleNotification
 from timelines.notifications.service import MENTIONS_CAP
 from timelines.pages.page import STATES_WITH_POST, HydratedPost, QuoteState
 from timelines.pages.presenters import Json
@@ -110,17 +110,18 @@ async def _statuses(
 
 async def notifications_json(site: Site, entries: Sequence[VisibleNotification]) -> list[dict[str, object]]:
     """Return the notifications whose kind clients know, in their order."""
-    supported = [entry for entry in entries if entry.kind in TYPE_BY_KIND]
+    supported = [entry for entry in entries if entry.kind.api_type]
     with_posts = [(entry.id, entry.entry) for entry in supported if entry.entry is not None]
     summaries = await site.services[AccountSummaryService].find(dict.fromkeys(entry.author.id for entry in supported))
     encoded = await _statuses(site, [post for _, post in with_posts])
     statuses = dict(zip((id for id, _ in with_posts), encoded, strict=True))
+    grouped = kinds_grouped_in_api()
     return [
         {
             "id": str(entry.id),
-            "type": TYPE_BY_KIND[entry.kind],
+            "type": entry.kind.api_type,
             "created_at": format_iso_time(entry.created_ms),
-            "group_key": group_key(entry),
+            "group_key": group_key(entry, grouped),
             "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site.site_url, requires_keys(site))),
             **({} if entry.entry is None else {"status": statuses[entry.id]}),
         }

@@ -7,9 +7,8 @@ from socialsite.encryption import seal
 from socialsite.errors import NotFound
 from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
 from timelines.api.endpoint import endpoint
-from timelines.api.entities.notification import KINDS_BY_TYPE
 from timelines.api.fields import api_fields, flag
-from timelines.notifications.notification import NotificationKind
+from timelines.notifications.kinds import KINDS, kinds_by_api_type
 from timelines.pages.presenters import Json
 from timelines.push.service import PushService
 from timelines.push.subscription import POLICIES, SEALED_FOR, PushPolicy, PushSubscription
@@ -61,10 +60,9 @@ def _token_id(request: SiteRequest) -> str:
     return request.token.id
 
 
-def _kinds(fields: FormFields) -> tuple[NotificationKind, ...]:
-    return tuple(
-        kind for type in KINDS_BY_TYPE if flag(fields, f"data[alerts][{type}]") for kind in KINDS_BY_TYPE[type]
-    )
+def _kinds(fields: FormFields) -> tuple[str, ...]:
+    with_types = (kind for kind in KINDS.values() if kind.api_type)
+    return tuple(kind.name for kind in with_types if flag(fields, f"data[alerts][{kind.api_type}]"))
 
 
 def _policy(fields: FormFields) -> PushPolicy | None:
@@ -74,7 +72,7 @@ def _policy(fields: FormFields) -> PushPolicy | None:
 
 async def _respond(request: SiteRequest, subscription: PushSubscription) -> Json:
     """Respond with the entity WebPushSubscription."""
-    alerts = {type: kinds[0] in subscription.kinds for type, kinds in KINDS_BY_TYPE.items()}
+    alerts = {type: kinds[0].name in subscription.kinds for type, kinds in kinds_by_api_type().items()}
     unknown = dict.fromkeys(("status", "admin.sign_up", "admin.report"), False)
     return {
         "id": str(subscription.created_ms),

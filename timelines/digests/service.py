@@ -1,11 +1,9 @@
 """Mails that sum up the unread notifications of an account, daily or weekly, if the account chose them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
 from accounts.mail.repository import MailRepository
@@ -14,6 +12,7 @@ from accounts.mail.values import DIGEST_PERIODS_MS
 from socialsite.batches import group_by
 from socialsite.ids import AccountId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from timelines.notifications.kinds import KINDS, NotificationKind
 from timelines.notifications.notification import VisibleNotification
 from timelines.notifications.service import NotificationService
 
@@ -21,22 +20,6 @@ DUE_INTERVAL_S = 60.0
 DUE_PER_BATCH = 50
 NOTIFICATIONS_PER_DIGEST = 50
 NAMES_PER_LINE = 3
-KIND_LABELS: Mapping[str, str | Promise] = {
-    "reply": _("Replies"),
-    "mention": _("Mentions"),
-    "quote": _("Quotes"),
-    "boost": _("Boosts"),
-    "like": _("Likes"),
-    "follow": _("New followers"),
-    "request": _("Follow requests"),
-    "poll": _("Ended polls"),
-    "update": _("Edits of posts that you boosted"),
-    "quoted_update": _("Edits of posts that you quoted"),
-    "draft": _("Scheduled posts that were not published"),
-    "report_closed": _("Outcomes of your reports"),
-    "archive": _("Your archive is ready"),
-    "import": _("Your import is finished"),
-}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -78,11 +61,11 @@ class DigestService:
         unread = (entry for entry in page.entries if not entry.is_read and entry.created_ms > since_ms)
         by_kind = group_by(unread, lambda entry: entry.kind)
         with override(language or settings.LANGUAGE_CODE):
-            return [_write_line(kind, by_kind[kind]) for kind in KIND_LABELS if kind in by_kind]
+            return [_write_line(kind, by_kind[kind]) for kind in KINDS.values() if kind in by_kind]
 
 
-def _write_line(kind: str, entries: Sequence[VisibleNotification]) -> str:
+def _write_line(kind: NotificationKind, entries: Sequence[VisibleNotification]) -> str:
     """Return a line such as "Likes: 5 (@bob, @carol, …)", without the text of a post."""
     names = list(dict.fromkeys(f"@{entry.author.handle}" for entry in entries))
     listed_names = names[:NAMES_PER_LINE] + ["…"] * (len(names) > NAMES_PER_LINE)
-    return f"{KIND_LABELS[kind]}: {len(entries)} ({', '.join(listed_names)})"
+    return f"{kind.digest_label or kind.label}: {len(entries)} ({', '.join(listed_names)})"

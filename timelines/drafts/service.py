@@ -27,6 +27,7 @@ from timelines.drafts.draft import DRAFT_BYTES_CAP, Draft, encode_draft
 from timelines.drafts.repository import Drafts, DuePost
 from timelines.errors import DraftNotFound, DraftsCapReached, IdempotencyConflict, PostHeld, PostInvalid
 from timelines.media.service import MediaService
+from timelines.notifications.kinds import DRAFT
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import PostDetails
 from timelines.posts.repository import IdempotencyRecord, PostRepository
@@ -190,7 +191,7 @@ class DraftService:
                 reason = str(next(iter(error.fields.values()), error.message))
             refused = structs.replace(draft, scheduled_ms=None, error=reason)
             if await self.drafts.replace(due.account_id, draft, refused):
-                await self.notifications.scheduled_post_refused(due.account_id)
+                await self.notifications.add({due.account_id: DRAFT}, due.account_id)
             return True
         await self.drafts.replace(due.account_id, draft, None)
         return True
@@ -285,7 +286,7 @@ class DraftService:
         if not await self.drafts.replace(account_id, draft, structs.replace(draft, held_ms=None, error=text)):
             raise DraftNotFound
         await self.drafts.held.remove(DuePost(account_id, draft_id))
-        await self.notifications.scheduled_post_refused(account_id)
+        await self.notifications.add({account_id: DRAFT}, account_id)
 
     async def _find_held(self, account_id: AccountId, draft_id: int, held_ms: int | None) -> Draft:
         draft = await self.find(account_id, draft_id)

@@ -16,6 +16,7 @@ from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import OPEN_REQUESTS_CAP, Follow, FollowCounts, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
+from timelines.notifications.kinds import FOLLOW, REQUEST
 from timelines.notifications.pending import PendingNotification, PendingNotificationService
 from timelines.visibility.accounts import ReadPage, load_visible_page
 
@@ -50,13 +51,11 @@ class FollowingService:
         if followed.private and not await self.follows.is_following(follower_id, followed_id):
             await self._request(follower_id, followed_id, now_ms)
             return False
-        async with self._track_pending(PendingNotification("follow", follower_id, followed_id)):
+        async with self._track_pending(PendingNotification(FOLLOW, follower_id, followed_id)):
             async with invalidate_around(self.homes, follower_id):
                 is_new = await self._add(Follow(follower_id, followed_id, now_ms))
             if is_new and self.pending is not None:
-                await self.pending.notifications.followed(
-                    follower_id=follower_id, followed_id=followed_id, since_ms=now_ms
-                )
+                await self.pending.notifications.add({followed_id: FOLLOW}, follower_id, since_ms=now_ms)
         return is_new
 
     async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId) -> bool:
@@ -143,7 +142,7 @@ class FollowingService:
         is_full = await self.follow_requests.count_made_by(requester_id) >= self.open_requests_cap
         if is_full and not await self.follow_requests.is_asking(requester_id, target_id):
             raise FollowRequestsCapReached
-        async with self._track_pending(PendingNotification("request", requester_id, target_id)):
+        async with self._track_pending(PendingNotification(REQUEST, requester_id, target_id)):
             is_new = await self.follow_requests.add(requester_id, target_id, now_ms)
             try:
                 await self._require_followable(requester_id, target_id)
@@ -151,6 +150,4 @@ class FollowingService:
                 await self.follow_requests.remove(requester_id, target_id)
                 raise
             if is_new and self.pending is not None:
-                await self.pending.notifications.follow_requested(
-                    requester_id=requester_id, target_id=target_id, since_ms=now_ms
-                )
+                await self.pending.notifications.add({target_id: REQUEST}, requester_id, since_ms=now_ms)

@@ -38,6 +38,7 @@ from timelines.importing.repository import ImportedPosts
 from timelines.importing.rows import RowRules
 from timelines.media.processing import postpones_storage_failures
 from timelines.media.storage import MediaFiles
+from timelines.notifications.kinds import ARCHIVE, IMPORT
 from timelines.notifications.service import NotificationService
 from timelines.publishing.service import PublishingService
 from timelines.text.linkify import has_links
@@ -182,7 +183,9 @@ class ImportService:
         """Tell the account that its archive is ready or its import finished: once, even if the job is repeated."""
         is_export = transfer.kind == "export"
         if transfer.state == ("ready" if is_export else "done"):
-            await self.notifications.transfer_finished(account_id, "archive" if is_export else "import", transfer.id)
+            await self.notifications.add(
+                {account_id: ARCHIVE if is_export else IMPORT}, account_id, PostId(transfer.id)
+            )
             mail_id = f"{transfer.changed_ms:014d}-{transfer.id}"
             await self.mail.notify(account_id, "archive_ready" if is_export else "import_done", mail_id=mail_id)
 

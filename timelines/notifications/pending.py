@@ -16,11 +16,9 @@ from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store import Store, StoreError
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys
-from timelines.graph.follow_requests_repository import FollowRequests
-from timelines.graph.repository import Follows
-from timelines.notifications.notification import Notification, NotificationKind
+from timelines.notifications.kinds import NotificationKind
+from timelines.notifications.notification import Notification
 from timelines.notifications.service import NotificationService
-from timelines.posts.post import Post
 
 PENDING_CAP = 100_000
 """The maximum number of entries, of which the newest are kept (about 10 MB)."""
@@ -33,10 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class PendingNotification(NamedTuple):
-    """A notification for `reader_id` that is not written yet.
-
-    `actor_id` is the account that follows, requests or likes.
-    """
+    """A notification for `reader_id` that is not written yet. `actor_id` follows, requests or likes."""
 
     kind: NotificationKind
     actor_id: AccountId
@@ -90,16 +85,17 @@ class PendingNotificationService:
 
     pending: PendingNotifications
     notifications: NotificationService
-    follows: Follows
-    follow_requests: FollowRequests
     clock: TimeSource
 
     @asynccontextmanager
     async def track(self, entry: PendingNotification) -> AsyncIterator[None]:
         """Add the entry, and remove it if the `async with` block succeeds.
 
-        An entry that existed before belongs to a process that may have crashed; it is kept.
+        An entry that existed before belongs to a process that may have crashed; it is kept. Raises ValueError if the
+        kind has no cause, because workers could not check it.
         """
+        if entry.kind.cause is None and not entry.kind.needs_follow:
+            raise ValueError(f"the kind {entry.kind.name!r} has no cause")
         is_own = False
         try:
             if entry.actor_id != entry.reader_id:
@@ -116,7 +112,7 @@ class PendingNotificationService:
         while entries := await self.pending.added_before(before_ms, DELIVERY_BATCH):
             async with wait_for_aof_at_exit():
                 for entry in entries:
-                    await self._deliver(entry)
+                    await self.notifications.add_if_caused(*entry)
             await self.pending.complete(entries)
             delivered += len(entries)
         return delivered
@@ -124,20 +120,6 @@ class PendingNotificationService:
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
         return (PeriodicTask("notices", DELIVERY_INTERVAL_S, self.deliver_overdue),)
-
-    async def _deliver(self, entry: PendingNotification) -> None:
-        actor_id, reader_id = entry.actor_id, entry.reader_id
-        if entry.kind == "follow":
-            since = await self.follows.followers_among(reader_id, [actor_id])
-            if actor_id in since:
-                await self.notifications.followed(follower_id=actor_id, followed_id=reader_id, since_ms=since[actor_id])
-        elif entry.kind == "request":
-            since_ms = await self.follow_requests.requested_ms(actor_id, reader_id)
-            if since_ms is not None:
-                await self.notifications.follow_requested(requester_id=actor_id, target_id=reader_id, since_ms=since_ms)
-        elif entry.kind == "like" and entry.post_id is not None:  # `liked` checks whether the like exists
-            post = Post(entry.post_id, reader_id, "")
-            await self.notifications.liked(account_id=actor_id, post=post)
 
     async def _complete(self, entry: PendingNotification) -> None:
         try:

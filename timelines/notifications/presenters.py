@@ -1,21 +1,14 @@
 """Presents notifications as JSON, and as HTML rows for the page and the socket."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
 from socialsite.web.responses import format_iso_time
-from timelines.notifications.notification import (
-    MENTION_KINDS,
-    NotificationKind,
-    VisibleNotification,
-    group_notifications,
-)
+from timelines.notifications.groups import group_notifications
+from timelines.notifications.notification import VisibleNotification
 from timelines.pages.pictures import describe_post
 from timelines.pages.presenters import Json, author_json, entry_html, post_json, post_url, profile_url
 
@@ -23,59 +16,13 @@ MAX_AVATARS_PER_GROUP = 6
 SHOWN_REPLIES = 2
 """Replies of a group that are shown. The others are folded."""
 MAX_EXCERPT_LENGTH = 140  # characters
-ICON_BY_KIND: Final[dict[NotificationKind, str]] = {
-    "mention": "notifications", "reply": "reply", "boost": "boost", "like": "like", "follow": "follow",
-    "request": "follow", "poll": "poll", "draft": "compose", "quote": "quote",
-    "update": "compose", "quoted_update": "compose",
-    "report_closed": "check", "archive": "download", "import": "check",
-}  # fmt: skip
-
-SINGLE_ACTOR_TEXTS: Final = {
-    "mention": _("%(name)s mentioned you"),
-    "reply": _("%(name)s replied to you"),
-    "boost": _("%(name)s boosted your post"),
-    "like": _("%(name)s liked your post"),
-    "follow": _("%(name)s follows you"),
-    "request": _("%(name)s wants to follow you"),
-    "poll": _("A poll by %(name)s has ended"),
-    "draft": _("A scheduled post could not be published"),
-    "quote": _("%(name)s quoted your post"),
-    "update": _("%(name)s edited a post that you boosted"),
-    "quoted_update": _("%(name)s edited a post that you quoted"),
-    "report_closed": _("Your report was looked at"),
-    "archive": _("Your archive is ready"),
-    "import": _("Your import is finished"),
-}
-MULTIPLE_ACTOR_TEXTS: Final = {
-    "reply": ngettext_lazy(
-        "%(name)s and %(count)d other replied to you", "%(name)s and %(count)d others replied to you", "count"
-    ),
-    "boost": ngettext_lazy(
-        "%(name)s and %(count)d other boosted your post",
-        "%(name)s and %(count)d others boosted your post",
-        "count",
-    ),
-    "like": ngettext_lazy(
-        "%(name)s and %(count)d other liked your post",
-        "%(name)s and %(count)d others liked your post",
-        "count",
-    ),
-    "follow": ngettext_lazy(
-        "%(name)s and %(count)d other follow you", "%(name)s and %(count)d others follow you", "count"
-    ),
-    "request": ngettext_lazy(
-        "%(name)s and %(count)d other want to follow you",
-        "%(name)s and %(count)d others want to follow you",
-        "count",
-    ),
-}
 
 
 def notification_json(notification: VisibleNotification) -> Json:
     """Return the JSON of a notification. The `post` of a boost is the boosted post."""
     return {
         "id": str(notification.id),
-        "kind": notification.kind,
+        "kind": notification.kind.name,
         "account": author_json(notification.author),
         "post": post_json(notification.entry.shown) if notification.entry else None,
         "created_at": format_iso_time(notification.created_ms),
@@ -96,7 +43,7 @@ def notification_rows_html(entries: Sequence[VisibleNotification]) -> SafeString
 def _group_html(group: Sequence[VisibleNotification]) -> str:
     """Return the row of a group ("A and 4 others"), which is never empty."""
     first, authors = group[0], list({each.author.id: each.author for each in group}.values())
-    is_mention = first.kind in MENTION_KINDS
+    is_mention = first.kind.is_mention
     texts = [entry_html(each.entry) for each in group if each.entry and is_mention]
     post = first.entry.shown if first.entry else None
     return render_to_string(
@@ -104,12 +51,10 @@ def _group_html(group: Sequence[VisibleNotification]) -> str:
         {
             "id": first.id,
             "kind": first.kind,
-            "icon_name": ICON_BY_KIND[first.kind],
             "is_read": all(each.is_read for each in group),
             "created_ms": first.created_ms,
             "words": _group_text(first, len(authors) - 1),
             "faces": authors[:MAX_AVATARS_PER_GROUP],
-            "is_said": is_mention,
             "post_html": SafeString("".join(texts[:SHOWN_REPLIES])),
             "folded": len(texts[SHOWN_REPLIES:]),
             "folded_html": SafeString("".join(texts[SHOWN_REPLIES:])),
@@ -121,10 +66,10 @@ def _group_html(group: Sequence[VisibleNotification]) -> str:
 
 def _group_text(first: VisibleNotification, others: int) -> SafeString:
     """Return a text like "A and 4 others liked your post", in which the name is a link."""
-    author, text = first.author, (MULTIPLE_ACTOR_TEXTS if others else SINGLE_ACTOR_TEXTS)[first.kind]
+    author = first.author
     link = '<a href="{}"><bdi class="name">{}</bdi></a>'
     name = format_html(link, profile_url(author.handle), author.display_name or author.handle)
-    return format_html(text % {"name": "{}", "count": others}, name)
+    return format_html(first.kind.describe("{}", others), name)
 
 
 def excerpt(text: str) -> str:

@@ -8,15 +8,8 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Command, Key, Read, Reply, Store, load_script
 from timelines import keys
-from timelines.notifications.notification import (
-    NOTIFICATION_KINDS,
-    PREFERENCES,
-    RECURRING_KINDS,
-    RENEWED_KINDS,
-    Notification,
-    NotificationKind,
-    NotificationPreference,
-)
+from timelines.notifications.kinds import KINDS, PREFERENCES, NotificationKind, NotificationPreference
+from timelines.notifications.notification import Notification
 
 ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
 NOTIFICATIONS_CAP = 1_000
@@ -27,7 +20,8 @@ BATCH_GROWTH = 4
 REPEAT_AFTER_MS = DAY_MS
 """The minimum time between two notifications about a like that is undone and repeated."""
 
-Preferences = dict[NotificationKind, NotificationPreference]
+Preferences = dict[str, NotificationPreference]
+"""Name of the kind -> preference."""
 
 
 class UnreadBatch(NamedTuple):
@@ -54,16 +48,15 @@ class Notifications:
     """Reads and writes stored notifications. NotificationVisibility decides which of them a reader may see."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
         self._timelines = store.component("timelines")
 
     async def add(self, reader_id: AccountId, notification: Notification, since_ms: int | None = None) -> PostId | None:
         """Add a notification. Return its id, or None if it exists. `since_ms` is the time of its cause."""
         outdated_id = 0
-        if notification.kind in RECURRING_KINDS:
+        if notification.kind.repeats != "never":
             repeat_ms = ms_from_id(notification.id) - REPEAT_AFTER_MS
             if since_ms is not None:
-                repeat_ms = since_ms if notification.kind in RENEWED_KINDS else min(repeat_ms, since_ms)
+                repeat_ms = since_ms if notification.kind.repeats == "always" else min(repeat_ms, since_ms)
             outdated_id = id_at(repeat_ms)
         script_keys = _script_keys(reader_id)
         args = [notification.member, notification.id, outdated_id, NOTIFICATIONS_CAP]
@@ -93,28 +86,18 @@ class Notifications:
         last = PostId(int(float(flat[-1]))) if len(flat) == 2 * limit else None
         return StoredPage(PostId(int(mark or 0)), _parse_notifications(flat), last)
 
-    def liked_since_ms(self, post_id: PostId, account_id: AccountId) -> Read[int | None]:
-        """Read the time (Unix ms) of the account's like of the post, or None if there is no like."""
-
-        def parse(replies: Sequence[Reply]) -> int | None:
-            return None if replies[0] is None else int(float(replies[0]))
-
-        return Read([("ZSCORE", keys.likes(post_id), account_id)], parse, self._store)
-
     def preferences(self, reader_ids: Sequence[AccountId]) -> Read[dict[AccountId, Preferences]]:
-        commands = [("HMGET", keys.preferences(reader_id), *NOTIFICATION_KINDS) for reader_id in reader_ids]
+        commands = [("HMGET", keys.preferences(reader_id), *KINDS) for reader_id in reader_ids]
 
         def parse(replies: Sequence[Reply]) -> dict[AccountId, Preferences]:
             return {
-                reader_id: dict(zip(NOTIFICATION_KINDS, map(_parse_preference, reply), strict=True))
+                reader_id: dict(zip(KINDS, map(_parse_preference, KINDS.values(), reply), strict=True))
                 for reader_id, reply in zip(reader_ids, replies, strict=True)
             }
 
         return Read(commands, parse, self._timelines)
 
-    async def set_preferences(
-        self, reader_id: AccountId, preferences: Mapping[NotificationKind, NotificationPreference]
-    ) -> None:
+    async def set_preferences(self, reader_id: AccountId, preferences: Mapping[str, NotificationPreference]) -> None:
         """Store preferences for future notifications. Existing notifications stay."""
         if fields := [part for preference in preferences.items() for part in preference]:
             await self._timelines.write("HSET", keys.preferences(reader_id), *fields)
@@ -144,6 +127,6 @@ def _parse_notifications(flat: Sequence[bytes]) -> list[Notification]:
     return [notification for notification in parsed if notification is not None]
 
 
-def _parse_preference(value: bytes | None) -> NotificationPreference:
-    text = value.decode() if value else "all"
-    return text if text in PREFERENCES else "all"
+def _parse_preference(kind: NotificationKind, value: bytes | None) -> NotificationPreference:
+    text = value.decode() if value else kind.default
+    return text if text in PREFERENCES else kind.default

@@ -5,9 +5,9 @@ nor counted if the like was undone, the post was deleted, or its account is bloc
 again if that is undone.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED
@@ -16,12 +16,12 @@ from socialsite.store import Read, Reply
 from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
 from timelines.live_updates.service import LiveService
+from timelines.notifications.kinds import BOOST, MENTION, QUOTE, REPLY, NotificationKind
 from timelines.notifications.notification import (
     ALL,
     UNREAD_CAP,
     Badge,
     Notification,
-    NotificationKind,
     NotificationPage,
     Selection,
     VisibleNotification,
@@ -60,8 +60,8 @@ class PushEvents(Protocol):
 class NotificationService:
     """Writes and reads notifications.
 
-    The worker notifies about posts (`notify`); the services of reactions and follows notify about their actions. If an
-    action is undone, no call is needed, because each read checks the cause.
+    The worker notifies about posts (`notify`); other services notify about their actions (`add`). If an action is
+    undone, no call is needed, because each read checks the cause.
     """
 
     notifications: Notifications
@@ -81,16 +81,15 @@ class NotificationService:
         """
         if post.boost_of is not None:
             if post.boosted_author_id is not None:
-                kinds: dict[AccountId, NotificationKind] = {post.boosted_author_id: "boost"}
-                await self._add(kinds, post.author_id, post.boost_of, ms_from_id(post.id))
+                await self.add({post.boosted_author_id: BOOST}, post.author_id, post.boost_of, ms_from_id(post.id))
             return
         mentioned = await self.accounts.find_ids_by_handle(find_mentions(post.text)[:MENTIONS_CAP])
-        kinds = dict.fromkeys(mentioned.values(), "mention")
+        kinds = dict.fromkeys(mentioned.values(), MENTION)
         if post.reply_to_author_id is not None:
-            kinds[post.reply_to_author_id] = "reply"
+            kinds[post.reply_to_author_id] = REPLY
         if post.extra.quoted_author_id is not None:
-            kinds[post.extra.quoted_author_id] = "quote"
-        await self._add(kinds, post.author_id, post.id)
+            kinds[post.extra.quoted_author_id] = QUOTE
+        await self.add(kinds, post.author_id, post.id)
 
     async def notify_edit(self, versions: Sequence[Post], number: int) -> None:
         """Notify the accounts that version `number` mentions first, if the newest version mentions them, too.
@@ -103,58 +102,27 @@ class NotificationService:
         handles = [each for each in find_mentions(edited.text) if each not in earlier_handles and each in newest]
         mentioned = await self.accounts.find_ids_by_handle(handles[:MENTIONS_CAP])
         readers = [id for id in mentioned.values() if id not in (post.reply_to_author_id, post.extra.quoted_author_id)]
-        await self._add(dict.fromkeys(readers, "mention"), post.author_id, post.id)
+        await self.add(dict.fromkeys(readers, MENTION), post.author_id, post.id)
 
-    async def edited(self, post: Post, booster_ids: Iterable[AccountId], quotes: Iterable[Post]) -> None:
-        """Notify the boosters, and the authors of the quotes, of the newest edit of the post."""
-        author_id, since_ms = post.author_id, post.extra.edited_ms
-        boosters = self._add(dict.fromkeys(booster_ids, "update"), author_id, post.id, since_ms)
-        of_quotes = (self._add({each.author_id: "quoted_update"}, author_id, each.id, since_ms) for each in quotes)
-        await run_together(boosters, *of_quotes)
-
-    async def liked(self, *, account_id: AccountId, post: Post) -> None:
-        """Notify the author of a like, at most once a day even if the like is undone and repeated."""
-        if account_id != post.author_id:
-            since_ms = await self.notifications.liked_since_ms(post.id, account_id)
-            if since_ms is not None:
-                await self._add({post.author_id: "like"}, account_id, post.id, since_ms)
-
-    async def followed(self, *, follower_id: AccountId, followed_id: AccountId, since_ms: int) -> None:
-        await self._add({followed_id: "follow"}, follower_id, None, since_ms)
-
-    async def follow_requested(self, *, requester_id: AccountId, target_id: AccountId, since_ms: int) -> None:
-        await self._add({target_id: "request"}, requester_id, None, since_ms)
-
-    async def poll_ended(self, post: Post, reader_ids: Collection[AccountId]) -> None:
-        """Notify the readers, who may include the author, that the poll of the post has ended."""
-        await self._add(dict.fromkeys(reader_ids, "poll"), post.author_id, post.id, to_actor=True)
-
-    async def scheduled_post_refused(self, account_id: AccountId) -> None:
-        """Notify an account that a scheduled post could not be published."""
-        await self._add({account_id: "draft"}, account_id, None, to_actor=True)
-
-    async def report_closed(self, reporter_id: AccountId, report_id: PostId) -> None:
-        """Notify the reporter of a closed report. The call may be repeated."""
-        await self._add({reporter_id: "report_closed"}, reporter_id, report_id, to_actor=True)
-
-    async def transfer_finished(
-        self, account_id: AccountId, kind: Literal["archive", "import"], transfer_id: int
+    async def add_if_caused(
+        self, kind: NotificationKind, actor_id: AccountId, reader_id: AccountId, post_id: PostId | None = None
     ) -> None:
-        """Notify an account that its archive is ready or its import finished. The call may be repeated."""
-        await self._add({account_id: kind}, account_id, PostId(transfer_id), to_actor=True)
+        """Notify the reader if the cause exists. The score of the cause is its time in Unix ms."""
+        if reader_id != actor_id:
+            cause = Notification(PostId(0), kind, actor_id, post_id)
+            since_ms = await self.visibility.find_cause(reader_id, cause)
+            if since_ms is not None:
+                await self.add({reader_id: kind}, actor_id, post_id, since_ms)
 
-    async def _add(
+    async def add(
         self,
         kinds: Mapping[AccountId, NotificationKind],
         actor_id: AccountId,
-        post_id: PostId | None,
+        post_id: PostId | None = None,
         since_ms: int | None = None,
-        *,
-        to_actor: bool = False,
     ) -> None:
-        """Notify each account with its kind, but the actor only if `to_actor`. `since_ms` is the time of the cause."""
-        if not to_actor:
-            kinds = {reader_id: kind for reader_id, kind in kinds.items() if reader_id != actor_id}
+        """Notify each account with its kind. `since_ms` is the time of the cause. The call may be repeated."""
+        kinds = {id: kind for id, kind in kinds.items() if id != actor_id or kind.actor != "other"}
         reader_ids, devices = await self._interested_readers(kinds, actor_id) if kinds else ([], {})
         new_ids = await run_together(
             *(
@@ -179,7 +147,7 @@ class NotificationService:
         )
 
         def is_interested(reader_id: AccountId) -> bool:
-            preference = preferences[reader_id][kinds[reader_id]]
+            preference = preferences[reader_id][kinds[reader_id].name]
             is_followed = reader_id in followers or reader_id == actor_id
             return preference == "all" or (preference == "followed" and is_followed)
 

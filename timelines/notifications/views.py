@@ -1,26 +1,17 @@
 """The notifications page, the read mark, and the settings of notifications."""
 
-from typing import Final, cast
+from typing import cast
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from socialsite.errors import MalformedRequest
 from socialsite.ids import MAX_ID, PostId, parse_id
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, json_response, redirect_to_next, respond
-from timelines.notifications.notification import (
-    ALL,
-    MENTION_KINDS,
-    NOTIFICATION_KINDS,
-    OWN_KINDS,
-    PREFERENCES,
-    NotificationKind,
-    NotificationPreference,
-    Selection,
-)
+from timelines.notifications.kinds import KINDS, PREFERENCES, NotificationPreference
+from timelines.notifications.notification import ALL, Selection
 from timelines.notifications.presenters import notification_json, notification_rows_html
 from timelines.notifications.service import NotificationService
 from timelines.notifications.thread_mutes import MutedThreadService
@@ -30,22 +21,6 @@ from timelines.pages.queries import decode_id, parse_cursor, parse_limit
 from timelines.pages.responses import optional_placeholder, url_with_query
 
 NOTIFICATIONS_URL, NOTIFICATION_SETTINGS_URL = "/notifications/", "/accounts/notifications/"
-KIND_LABELS: Final = {
-    "mention": gettext_lazy("Mentions"),
-    "reply": gettext_lazy("Replies"),
-    "boost": gettext_lazy("Boosts of your posts"),
-    "like": gettext_lazy("Likes of your posts"),
-    "follow": gettext_lazy("New followers"),
-    "request": gettext_lazy("Requests to follow you"),
-    "poll": gettext_lazy("Ends of polls that you wrote or voted in"),
-    "draft": gettext_lazy("Scheduled posts that could not be published"),
-    "quote": gettext_lazy("Quotes of your posts"),
-    "update": gettext_lazy("Edits of posts that you boosted"),
-    "quoted_update": gettext_lazy("Edits of posts that you quoted"),
-    "report_closed": gettext_lazy("Outcomes of your reports"),
-    "archive": gettext_lazy("Your archive is ready"),
-    "import": gettext_lazy("Your import is finished"),
-}
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
@@ -56,9 +31,8 @@ async def index(request: SiteRequest) -> HttpResponseBase:
     me, cursor = require_viewer_id(request), parse_cursor(request.GET, decode_id)
     is_mentions = request.GET.get("tab") == "mentions"
     limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MAX_LIMIT
-    page = await request.services[NotificationService].page(
-        me, before=cursor, limit=limit, selection=Selection(MENTION_KINDS) if is_mentions else ALL
-    )
+    selection = Selection([kind for kind in KINDS.values() if kind.is_mention]) if is_mentions else ALL
+    page = await request.services[NotificationService].page(me, before=cursor, limit=limit, selection=selection)
     tab = {"tab": "mentions"} if is_mentions else {}
     next_url = url_with_query(request, cursor=page.next_before, **tab)
     return respond(
@@ -100,10 +74,7 @@ async def show_settings(request: SiteRequest) -> HttpResponseBase:
         request,
         "accounts/notifications.html",
         page=lambda: {
-            "choices": [
-                {"kind": k, "label": KIND_LABELS[k], "wish": preferences[k], "is_own": k in OWN_KINDS}
-                for k in NOTIFICATION_KINDS
-            ]
+            "choices": [{"kind": kind, "preference": preferences[name]} for name, kind in KINDS.items()],
         },
         data=lambda: {"notifications": preferences},
     )
@@ -114,15 +85,11 @@ async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     me, service = require_viewer_id(request), request.services[NotificationService]
     fields = get_changed_fields(request)
     errors: dict[str, str] = {
-        kind: _("This is not one of the choices.")
-        for kind in NOTIFICATION_KINDS
-        if fields.get(kind, "all") not in PREFERENCES
+        name: _("This is not one of the choices.") for name in KINDS if fields.get(name, "all") not in PREFERENCES
     }
     if errors:
         raise MalformedRequest(fields=errors)
-    preferences: dict[NotificationKind, NotificationPreference] = {
-        kind: cast(NotificationPreference, fields[kind]) for kind in NOTIFICATION_KINDS if kind in fields
-    }
+    preferences = {name: cast(NotificationPreference, fields[name]) for name in KINDS if name in fields}
     await service.notifications.set_preferences(me, preferences)
     data = {"notifications": await service.preferences(me)}
     return done(request, data, default=NOTIFICATION_SETTINGS_URL, message=_("Your choices are saved."))

@@ -8,22 +8,16 @@ from accounts.domain import Author
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Command, Read, Store
 from socialsite.tasks import run_together
-from timelines import keys
 from timelines.graph.repository import Follows
-from timelines.notifications.notification import (
-    KINDS_WITHOUT_POST,
-    MENTION_KINDS,
-    Notification,
-    VisibleNotification,
-)
+from timelines.notifications.notification import Notification, VisibleNotification
 from timelines.pages.page import HydratedPost, mark_addressed
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext, ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
-Causes = dict[str, bool]
-"""For each member, True if its like, boost, boosted post or follow request exists. Other kinds have no entry."""
+Causes = dict[str, int | None]
+"""For each member of a kind with a cause, the score of its like, boost, follow or request, or None if it was undone."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -55,36 +49,44 @@ class NotificationVisibility:
                 self.authors.read_authors(actor_ids),
                 read_viewer_relations(viewer_id, (), actor_ids, self.clock.now_ms()),
                 self.follows.followers_among(
-                    viewer_id, {each.account_id for each in notifications if each.kind == "follow"}
+                    viewer_id, {each.account_id for each in notifications if each.kind.needs_follow}
                 ),
-                _read_causes(viewer_id, notifications),
+                read_causes(viewer_id, notifications),
             ),
         )
         hidden_boosters, hidden_actors = await self._find_unfollowed(viewer_id, notifications, authors)
 
         def show(each: Notification) -> VisibleNotification | None:
-            author, entry = authors.get(each.account_id), entries.get(each.post_id or PostId(0))
+            kind, author = each.kind, authors.get(each.account_id)
             if author is None or author.id in hidden_actors or not may_notify(author, relations):
                 return None
+            entry = entries.get(each.post_id) if kind.has_post and each.post_id is not None else None
             if entry is not None and entry.shown.post.thread_id in relations.muted_threads:
                 return None
-            if entry is not None and each.kind in MENTION_KINDS:
+            if entry is not None and kind.is_mention:
                 entry = mark_addressed(entry)
-            if each.kind in KINDS_WITHOUT_POST:
-                is_valid = True
-            elif each.kind == "follow":
-                is_valid = each.account_id in followers
-            elif each.kind == "boost":
-                is_boost = entry is not None and entry.original is not None  # stored by a release until 2026-11
-                is_valid = is_boost or (causes[each.member] and entry is not None and author.id not in hidden_boosters)
-            else:
-                is_valid = causes.get(each.member, True) and (each.post_id is None or entry is not None)
-            return VisibleNotification(each.id, each.kind, author, entry, each.id <= read_mark) if is_valid else None
+            is_stored_boost = entry is not None and entry.original is not None  # by a release until 2026-11
+            if not is_stored_boost and (
+                (kind.has_post and each.post_id is not None and entry is None)
+                or causes.get(each.member, 0) is None
+                or (kind.needs_follow and author.id not in followers)
+                or (kind.hides_private_actor and author.id in hidden_boosters)
+            ):
+                return None
+            return VisibleNotification(each.id, kind, author, entry, each.id <= read_mark)
 
         return [visible for each in notifications if (visible := show(each)) is not None]
 
+    async def find_cause(self, reader_id: AccountId, notification: Notification) -> int | None:
+        """Return the score of the follow, request or reaction that causes a notification, or None if it was undone."""
+        actor_id = notification.account_id
+        if notification.kind.needs_follow:
+            return (await self.follows.followers_among(reader_id, [actor_id])).get(actor_id)
+        scores: list[Causes] = await self.store.read(read_causes(reader_id, [notification]))
+        return scores[0].get(notification.member)
+
     async def _hydrate(self, viewer_id: AccountId, notifications: Sequence[Notification]) -> dict[PostId, HydratedPost]:
-        of_posts = (each for each in notifications if each.kind not in KINDS_WITHOUT_POST)
+        of_posts = (each for each in notifications if each.kind.has_post)
         ids = list(dict.fromkeys(each.post_id for each in of_posts if each.post_id is not None))
         entries = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.NOTIFICATION))
         return {entry.post.id: entry for entry in entries}
@@ -96,7 +98,7 @@ class NotificationVisibility:
 
         A boost is a post of its booster. A limited account notifies only its followers, and itself.
         """
-        boosters = {each.account_id for each in notifications if each.kind == "boost"}
+        boosters = {each.account_id for each in notifications if each.kind.hides_private_actor}
         private = {id for id in boosters if id in authors and authors[id].followers_only}
         limited = {id for id, author in authors.items() if author.limited and id != viewer_id}
         if not private and not limited:
@@ -111,18 +113,16 @@ def may_notify(actor: Author, reader: ViewerRelations) -> bool:
     return actor.is_visible and not is_hidden
 
 
-def _read_causes(viewer_id: AccountId, notifications: Sequence[Notification]) -> Read[Causes]:
+def read_causes(reader_id: AccountId, notifications: Sequence[Notification]) -> Read[Causes]:
     commands: dict[str, Command] = {}
     for each in notifications:
-        if each.kind in ("like", "boost") and each.post_id is not None:
-            key = keys.likes(each.post_id) if each.kind == "like" else keys.boosts(each.post_id)
-            commands[each.member] = ("ZSCORE", key, each.account_id)
-        elif each.kind == "update" and each.post_id is not None:
-            commands[each.member] = ("ZSCORE", keys.boosts(each.post_id), viewer_id)
-        elif each.kind == "request":
-            commands[each.member] = ("ZSCORE", keys.follow_requests(viewer_id), each.account_id)
+        if each.kind.cause is not None and (each.post_id is not None or not each.kind.has_post):
+            commands[each.member] = each.kind.cause(reader_id, each.account_id, each.post_id or PostId(0))
     return Read(
         list(commands.values()),
-        lambda replies: {member: reply is not None for member, reply in zip(commands, replies, strict=True)},
+        lambda replies: {
+            member: None if reply is None else int(float(reply))
+            for member, reply in zip(commands, replies, strict=True)
+        },
         wrong_type_reply=None,
     )

@@ -14,6 +14,7 @@ from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines.errors import AlreadyVoted, OneChoiceOnly, PollEnded, PostNotFound, VoteInvalid
 from timelines.live_updates.service import LiveService
+from timelines.notifications.kinds import POLL
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import HydratedPost
 from timelines.posts.polls import PollRepository, VoteResult
@@ -100,10 +101,10 @@ class PollService:
         if post.extra.poll.ends_ms > self.clock.now_ms():
             await self.polls.ends.add(post_id, post.extra.poll.ends_ms)
             return False
-        await self.notifications.poll_ended(post, [post.author_id])
+        await self.notifications.add({post.author_id: POLL}, post.author_id, post_id)
         start = 0
         while voter_ids := await self.polls.voters(post_id, start, VOTERS_PER_BATCH):
-            await self.notifications.poll_ended(post, voter_ids)
+            await self.notifications.add(dict.fromkeys(voter_ids, POLL), post.author_id, post_id)
             start += len(voter_ids)
         await self.live.counts_changed(post_id)
         return True

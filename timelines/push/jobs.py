@@ -23,14 +23,14 @@ from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused, Outgoi
 from socialsite.recipes.job import RetryLater, make_job_decoder
 from timelines.graph.repository import Follows
 from timelines.media.links import picture_link
-from timelines.notifications.notification import TYPE_BY_KIND, VisibleNotification
-from timelines.notifications.presenters import SINGLE_ACTOR_TEXTS, excerpt
+from timelines.notifications.notification import VisibleNotification
+from timelines.notifications.presenters import excerpt
 from timelines.notifications.service import NotificationService
 from timelines.pages.pictures import describe_post
 from timelines.pages.presenters import post_url
 from timelines.push.repository import PushSubscriptions
 from timelines.push.service import PushNotification, PushService, PushText
-from timelines.push.subscription import SEALED_FOR, TTL_S, URGENT_KINDS, PushSubscription, encrypt, topic_of
+from timelines.push.subscription import SEALED_FOR, TTL_S, PushSubscription, encrypt, topic_of
 
 GONE = (404, 410)
 MAX_DELAY_MS = 3_000_000
@@ -73,15 +73,15 @@ class PushSending:
         if notification is None or notification.is_read or not await self._is_wanted(job, subscription, notification):
             return ()
         message = build_message(subscription, notification, shows_text=shows_text)
-        subject = f"{notification.kind}:{notification.entry.shown.id if notification.entry else 0}"
-        await self._send(job, subscription, message, subject, is_urgent=notification.kind in URGENT_KINDS)
+        subject = f"{notification.kind.name}:{notification.entry.shown.id if notification.entry else 0}"
+        await self._send(job, subscription, message, subject, is_urgent=notification.kind.is_urgent)
         return ()
 
     async def _is_wanted(
         self, job: PushNotification, subscription: PushSubscription, notification: VisibleNotification
     ) -> bool:
         reader_id, actor_id = job.account_id, notification.author.id
-        if notification.kind not in subscription.kinds or subscription.policy == "none":
+        if notification.kind.name not in subscription.kinds or subscription.policy == "none":
             return False
         pairs = {"followed": (actor_id, reader_id), "follower": (reader_id, actor_id)}
         pair = pairs.get(subscription.policy)  # the followed account, and its follower
@@ -131,14 +131,14 @@ def build_message(subscription: PushSubscription, notification: VisibleNotificat
     with override(subscription.locale):
         title, body = _("New notification"), ""
         if shows_text:
-            title = str(SINGLE_ACTOR_TEXTS[notification.kind]) % {"name": author.display_name or author.handle}
+            title = notification.kind.describe(author.display_name or author.handle)
             is_folded = entry is None or entry.keyword_filter is not None
             body = "" if is_folded or entry is None else excerpt(describe_post(entry.post))
     message = {
         "access_token": unseal(subscription.sealed_token, SEALED_FOR),
         "preferred_locale": subscription.locale,
         "notification_id": str(notification.id),
-        "notification_type": TYPE_BY_KIND.get(notification.kind, notification.kind),
+        "notification_type": notification.kind.api_type or notification.kind.name,
         "icon": settings.SITE_URL + icon if shows_text and icon else "",
         "title": title,
         "body": body,

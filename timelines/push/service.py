@@ -16,7 +16,6 @@ from socialsite.limits import ActionLimits
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.store import Read, Store, StoreError
-from timelines.notifications.notification import NotificationKind
 from timelines.push.repository import SUBSCRIPTIONS_CAP, PushSubscriptions
 from timelines.push.subscription import PushPolicy, PushSubscription, VapidKey
 
@@ -126,7 +125,7 @@ class PushService:
         self,
         account_id: AccountId,
         session_id: str,
-        kinds: Collection[NotificationKind],
+        kinds: Collection[str],
         policy: PushPolicy | None = None,
     ) -> PushSubscription:
         """Change the kinds and the policy. Raises NotFound if the session has no subscription."""

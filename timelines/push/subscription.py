@@ -15,7 +15,7 @@ from fido2.utils import websafe_encode
 
 from socialsite.errors import Invalid
 from socialsite.site.hosts import origin_of
-from timelines.notifications.notification import NOTIFICATION_KINDS, NotificationKind
+from timelines.notifications.kinds import KINDS
 from timelines.push.encryption import encode_point, encrypt_aes128gcm, encrypt_aesgcm
 
 TTL_S: Final = 48 * 3_600
@@ -24,7 +24,6 @@ SIGNATURE_TTL_S: Final = 12 * 3_600
 SEALED_FOR: Final = "push"
 """The purpose of the encryption of access tokens."""
 PUBLIC_KEY_BYTES, AUTH_BYTES = 65, 16
-URGENT_KINDS = frozenset[NotificationKind]({"mention", "reply", "quote", "request"})
 
 PushPolicy = Literal["all", "followed", "follower", "none"]
 POLICIES: Final[tuple[PushPolicy, ...]] = get_args(PushPolicy)
@@ -34,14 +33,15 @@ POLICIES: Final[tuple[PushPolicy, ...]] = get_args(PushPolicy)
 class PushSubscription(msgspec.Struct, frozen=True):
     """Where and how a session or an access token receives notifications.
 
-    `sealed_token` is the encrypted access token, which messages to apps contain. `locale` is the language of texts.
+    `kinds` are names. `sealed_token` is the encrypted access token, which messages to apps contain. `locale` is the
+    language of texts.
     """
 
     endpoint: str
     p256dh: bytes
     auth: bytes
     created_ms: int
-    kinds: tuple[NotificationKind, ...] = NOTIFICATION_KINDS
+    kinds: tuple[str, ...] = msgspec.field(default_factory=lambda: tuple(KINDS))
     policy: PushPolicy = "all"
     is_standard: bool = True
     locale: str = "en"

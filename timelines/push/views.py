@@ -8,8 +8,7 @@ from msgspec import structs
 from socialsite.errors import NotFound
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id
 from socialsite.web.responses import done, respond
-from timelines.notifications.notification import NOTIFICATION_KINDS
-from timelines.notifications.views import KIND_LABELS
+from timelines.notifications.kinds import KINDS
 from timelines.pages.presenters import Json
 from timelines.push.service import PushService
 from timelines.push.subscription import PushSubscription
@@ -21,7 +20,7 @@ async def show(request: SiteRequest) -> HttpResponseBase:
     me, service = require_viewer_id(request), request.services[PushService]
     subscription = await service.find(me, _session_id(request))
     public_key, shows_text = await service.public_key(), await service.push_subscriptions.shows_text(me)
-    kinds = subscription.kinds if subscription else ()
+    chosen = subscription.kinds if subscription else ()
     return respond(
         request,
         "accounts/device.html",
@@ -29,7 +28,7 @@ async def show(request: SiteRequest) -> HttpResponseBase:
             "public_key": public_key,
             "subscription": subscription,
             "shows_text": shows_text,
-            "choices": [{"kind": k, "label": KIND_LABELS[k], "is_chosen": k in kinds} for k in NOTIFICATION_KINDS],
+            "choices": [{"kind": kind, "is_chosen": name in chosen} for name, kind in KINDS.items()],
         },
         data=lambda: _device_json(subscription, public_key, shows_text=shows_text),
     )
@@ -52,8 +51,8 @@ async def save(request: SiteRequest) -> HttpResponseBase:
             await service.save(me, session_id, subscription)
     else:
         await service.push_subscriptions.set_shows_text(me, fields.get("text") == "full")
-        chosen = [kind for kind in fields.values_of("kinds") if kind in NOTIFICATION_KINDS]
-        subscription = await service.edit(me, session_id, dict.fromkeys(chosen))
+        kinds = dict.fromkeys(name for name in fields.values_of("kinds") if name in KINDS)
+        subscription = await service.edit(me, session_id, kinds)
     data = _device_json(
         subscription, await service.public_key(), shows_text=await service.push_subscriptions.shows_text(me)
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from socialsite.tasks import run_together
+from timelines.notifications.kinds import QUOTED_UPDATE, UPDATE
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
@@ -33,8 +34,11 @@ class EditNotifications:
             self.reactions.accounts(ReactionKind.BOOST, edited.id, None, NOTIFIED_BOOSTERS),
             self.quotes.read(edited.id, ABOVE_ALL_IDS, NOTIFIED_QUOTES, upward=False),
         )
-        quotes = await self.posts.find_many(quote_ids)
-        await self.notifications.edited(edited, boosters.account_ids, list(quotes.values()))
+        quotes, add, edited_ms = await self.posts.find_many(quote_ids), self.notifications.add, edited.extra.edited_ms
+        await run_together(
+            add(dict.fromkeys(boosters.account_ids, UPDATE), edited.author_id, edited.id, edited_ms),
+            *(add({each.author_id: QUOTED_UPDATE}, edited.author_id, each.id, edited_ms) for each in quotes.values()),
+        )
 
 
 def _is_rewritten(former: Post, edited: Post) -> bool:

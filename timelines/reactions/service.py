@@ -20,6 +20,7 @@ from socialsite.tasks import run_together
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.live_updates.service import LiveService
+from timelines.notifications.kinds import LIKE
 from timelines.notifications.pending import PendingNotification, PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, ViewerState
@@ -61,13 +62,14 @@ class ReactionsService:
         """Like a post. Raises PostNotFound if the post is hidden or deleted, and StoreFull."""
         original = (await self._load_visible(post_id, account_id)).post
         await self.memory.check()
-        async with self.pending.track(PendingNotification("like", account_id, original.author_id, original.id)):
+        notification = PendingNotification(LIKE, account_id, original.author_id, original.id)
+        async with self.pending.track(notification):
             try:
                 _, liked_ms = await self.reactions.add(ReactionKind.LIKE, original.id, account_id, now_ms)
             except PostGone as gone:
                 raise PostNotFound from gone
             await self.reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
-            await self.notifications.liked(account_id=account_id, post=original)
+            await self.notifications.add_if_caused(*notification)
         await run_together(
             self.live.counts_changed(original.id), self.popular.count(account_id, original, liked_ms or now_ms)
         )

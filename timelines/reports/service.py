@@ -33,6 +33,7 @@ from timelines.errors import (
     ReportClosed,
     ReportNotFound,
 )
+from timelines.notifications.kinds import REPORT_CLOSED
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
 from timelines.reading.pipeline import ReadPipeline
@@ -317,7 +318,7 @@ class ReportService:
     async def _notify(self, reports: Sequence[Report]) -> None:
         for each in reports:
             if each.reporter_id != NOBODY:
-                await self.notifications.report_closed(each.reporter_id, each.id)
+                await self.notifications.add({each.reporter_id: REPORT_CLOSED}, each.reporter_id, each.id)
 
     # Deleted accounts and old reports
 

@@ -116,7 +116,7 @@ async def test_a_post_that_cannot_be_published_waits_with_the_reason(world: Worl
     assert waiting.scheduled_ms is None
     assert "does not exist" in waiting.error
     page = await services.notifications.page(alice.id)
-    assert [each.kind for each in page.entries] == ["draft"]
+    assert [each.kind.name for each in page.entries] == ["draft"]
     assert await texts_of(services, alice) == []
 
 

@@ -128,7 +128,7 @@ async def test_a_refused_post_stays_a_draft_with_the_text_of_staff(services: Ser
     assert await held_of(services) == []
     assert await services.drafts.count_held() == 0
     page = await services.notifications.page(alice.id)
-    assert [each.kind for each in page.entries] == ["draft"]
+    assert [each.kind.name for each in page.entries] == ["draft"]
 
 
 async def test_a_repeated_request_holds_one_post(services: Services, alice: Person) -> None:

@@ -180,7 +180,7 @@ async def test_the_end_of_a_transfer_notifies_its_account_once(services: Service
     await services.export_queue.finish(job, ())
     await import_file(services, alice.id, mastodon(note(1)))
     entries = (await services.notifications.page(alice.id)).entries
-    assert [(each.kind, each.author.id, each.entry) for each in entries] == [
+    assert [(each.kind.name, each.author.id, each.entry) for each in entries] == [
         ("import", alice.id, None),
         ("archive", alice.id, None),
     ]

@@ -49,6 +49,7 @@ from timelines.importing.posts import PostsOptions
 from timelines.importing.rows import RowRules
 from timelines.jobs import DeleteBoostsOfPost, encode_job
 from timelines.live_updates.delivery_lag import DeliveryLag
+from timelines.notifications.kinds import FOLLOW
 from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post, PostDetails
 from timelines.previews.preview import LinkPreview
@@ -154,7 +155,7 @@ async def use_lists(site: Services, world: World) -> None:
 async def use_search(site: Services) -> None:
     """Add a term with too many posts for a rare term, a pending post and a pending notification."""
     await site.repositories.pending_search_posts.add(PostId(1))
-    await site.repositories.pending_notifications.add(PendingNotification("follow", AccountId(1), AccountId(2)), 1)
+    await site.repositories.pending_notifications.add(PendingNotification(FOLLOW, AccountId(1), AccountId(2)), 1)
     ids = [PostId(number) for number in range(1, 1000) if partition_of_post(number) == 0]
     await site.search_indexer.add_posts(Post(id, AccountId(1), "often") for id in ids[: RARE_TERM_CAP + 1])
 

@@ -10,6 +10,7 @@ from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
 from timelines.live_updates.process_messages import Notified
+from timelines.notifications.kinds import MENTION
 from timelines.notifications.notification import Selection
 from timelines.notifications.repository import NOTIFICATIONS_CAP, unread_command
 
@@ -50,7 +51,7 @@ async def test_pages_are_full_until_the_last_page(
     newer = await services.notifications.page(alice.id, after=seen[4], limit=3)
     assert [each.id for each in newer.entries] == seen[1:4]
     assert newer.previous_after == seen[1]
-    mentions = await services.notifications.page(alice.id, selection=Selection({"mention"}))
+    mentions = await services.notifications.page(alice.id, selection=Selection({MENTION}))
     assert mentions.entries == ()
     assert mentions.next_before is None
 
@@ -143,4 +144,4 @@ async def test_a_thousand_hidden_notifications_cost_few_reads(
         assert client.info("commandstats")["cmdstat_evalsha"]["calls"] <= 9  # three rounds of three
         client.config_resetstat()
         (entry,) = (await services.notifications.page(alice.id, limit=10)).entries
-        assert (entry.kind, client.info("commandstats")["cmdstat_zrevrangebyscore"]["calls"]) <= ("follow", 5)
+        assert (entry.kind.name, client.info("commandstats")["cmdstat_zrevrangebyscore"]["calls"]) <= ("follow", 5)

@@ -7,7 +7,8 @@ from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Store
 from tests.support.scripting import run_command
 from timelines import keys
-from timelines.notifications.notification import RECURRING_KINDS, Notification, NotificationKind
+from timelines.notifications.kinds import FOLLOW, KINDS, LIKE, MENTION, REPLY, REQUEST, NotificationKind
+from timelines.notifications.notification import Notification
 from timelines.notifications.repository import UNREAD_BATCH, Notifications, UnreadBatch
 
 NOW_MS = 1_790_000_000_000
@@ -20,13 +21,13 @@ def heard(kind: NotificationKind, at_ms: int) -> Notification:
 
 async def fill(store: Store, count: int) -> list[Notification]:
     """Store `count` likes with the ids 1 to `count` and return them newest first."""
-    likes = [Notification(PostId(n), "like", AccountId(n), POST) for n in range(count, 0, -1)]
+    likes = [Notification(PostId(n), LIKE, AccountId(n), POST) for n in range(count, 0, -1)]
     key = keys.notifications(READER)
     await run_command(store, "ZADD", key, *(part for like in likes for part in (like.id, like.member)))
     return likes
 
 
-@pytest.mark.parametrize("kind", sorted(RECURRING_KINDS))
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind.repeats != "never"])
 async def test_a_recurring_kind_is_added_again_after_a_day(store: Store, kind: NotificationKind) -> None:
     notifications, later_ms = Notifications(store), NOW_MS + DAY_MS
     assert await notifications.add(READER, heard(kind, NOW_MS)) == id_at(NOW_MS)
@@ -36,12 +37,12 @@ async def test_a_recurring_kind_is_added_again_after_a_day(store: Store, kind: N
 
 async def test_a_notification_that_exists_since_the_event_is_not_added_again(store: Store) -> None:
     notifications, later_ms = Notifications(store), NOW_MS + 3 * DAY_MS
-    await notifications.add(READER, heard("like", NOW_MS))
-    assert await notifications.add(READER, heard("like", later_ms), since_ms=NOW_MS) is None
-    assert await notifications.add(READER, heard("like", later_ms), since_ms=NOW_MS + 1) == id_at(later_ms)
+    await notifications.add(READER, heard(LIKE, NOW_MS))
+    assert await notifications.add(READER, heard(LIKE, later_ms), since_ms=NOW_MS) is None
+    assert await notifications.add(READER, heard(LIKE, later_ms), since_ms=NOW_MS + 1) == id_at(later_ms)
 
 
-@pytest.mark.parametrize("kind", ["follow", "request"])
+@pytest.mark.parametrize("kind", [FOLLOW, REQUEST])
 async def test_the_same_follow_is_added_once_and_the_next_one_again(store: Store, kind: NotificationKind) -> None:
     notifications = Notifications(store)
     await notifications.add(READER, heard(kind, NOW_MS), since_ms=NOW_MS)
@@ -49,7 +50,7 @@ async def test_the_same_follow_is_added_once_and_the_next_one_again(store: Store
     assert await notifications.add(READER, heard(kind, NOW_MS + 9), since_ms=NOW_MS + 8) == id_at(NOW_MS + 9)
 
 
-@pytest.mark.parametrize("kind", ["mention", "reply"])
+@pytest.mark.parametrize("kind", [MENTION, REPLY])
 async def test_a_non_recurring_kind_is_added_once(store: Store, kind: NotificationKind) -> None:
     notifications = Notifications(store)
     assert await notifications.add(READER, heard(kind, NOW_MS)) == id_at(NOW_MS)

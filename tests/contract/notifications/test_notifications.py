@@ -7,6 +7,7 @@ from tests.support.noticing import ThreePeople, count_unread, mark_all_read, not
 from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys
+from timelines.notifications.kinds import BOOST
 from timelines.notifications.notification import Notification
 from timelines.notifications.service import MENTIONS_CAP
 from timelines.posts.post import FOLLOWERS
@@ -95,7 +96,7 @@ async def test_a_boost_notification_of_an_earlier_release_is_shown_until_the_boo
     boost = (await services.reading.profile(bob.id, viewer_id=bob.id)).entries[0].post
     notifications = services.repositories.notifications
     await services.store.write("UNLINK", keys.notifications(alice.id))
-    await notifications.add(alice.id, Notification(boost.id, "boost", bob.id, boost.id))
+    await notifications.add(alice.id, Notification(boost.id, BOOST, bob.id, boost.id))
     assert await notification_texts(alice) == ["boost by bob"]
     await acts.unboosts(bob, post)
     assert await notification_texts(alice) == []

@@ -205,7 +205,8 @@ class Play:
                 continue  # they read no notification
             page = await self.services.notifications.page(person.id, limit=100)
             seen = [
-                (each.kind, each.author.handle, each.entry.shown.id if each.entry else None) for each in page.entries
+                (each.kind.name, each.author.handle, each.entry.shown.id if each.entry else None)
+                for each in page.entries
             ]
             assert seen == self.model.seen(person.handle)
             assert await self.services.notifications.unread(person.id) == self.model.unread(person.handle)

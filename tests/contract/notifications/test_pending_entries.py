@@ -3,13 +3,14 @@
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Key, Store
 from timelines import keys
+from timelines.notifications import kinds
 from timelines.notifications.pending import PENDING_CAP as NOTICES_CAP
 from timelines.notifications.pending import PendingNotification, PendingNotifications
 from timelines.search.indexing import PENDING_CAP, PendingSearchPosts
 
 POSTS = [PostId(4096 * n) for n in range(1, 5)]
-FOLLOWS = [PendingNotification("follow", AccountId(n), AccountId(9)) for n in range(1, 4)]
-LIKE = PendingNotification("like", AccountId(1), AccountId(9), POSTS[0])
+FOLLOWS = [PendingNotification(kinds.FOLLOW, AccountId(n), AccountId(9)) for n in range(1, 4)]
+LIKE = PendingNotification(kinds.LIKE, AccountId(1), AccountId(9), POSTS[0])
 
 
 async def fill(store: Store, key: Key, prefix: str, count: int) -> None:

@@ -23,7 +23,7 @@ class Dying:
     """A notification service that dies before it writes."""
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[None]]:
-        async def die(**told: Any) -> None:
+        async def die(*args: Any, **told: Any) -> None:
             raise Died
 
         return die
@@ -58,7 +58,7 @@ class PendingNotificationScenario:
     async def written(self) -> list[str]:
         """Return the kinds of Alice's stored notifications, visible or not."""
         _, found, _ = await self.services.repositories.notifications.read(self.alice.id, 1 << 53, 9)
-        return [each.kind for each in found]
+        return [each.kind.name for each in found]
 
     @property
     def worker(self) -> PendingNotificationService:

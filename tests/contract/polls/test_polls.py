@@ -10,6 +10,7 @@ from socialsite.container import Services
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import AlreadyVoted, PollEnded, PostNotFound, VoteInvalid
+from timelines.notifications.kinds import POLL
 from timelines.notifications.notification import Selection
 from timelines.pages.page import HydratedPost, PollState
 from timelines.posts.polls import VoteResult
@@ -146,7 +147,7 @@ async def test_the_end_is_announced_once_to_the_author_and_the_voters(
         assert await services.polls.notify_of_ended_polls() == 1
     assert await services.polls.notify_of_ended_polls() == 0
     for reader, count in ((alice, 1), (bob, 1), (carol, 0)):
-        page = await services.notifications.page(reader.id, selection=Selection(["poll"]))
+        page = await services.notifications.page(reader.id, selection=Selection([POLL]))
         assert [each.entry and each.entry.id for each in page.entries] == [post.id] * count
 
 

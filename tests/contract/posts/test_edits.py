@@ -182,7 +182,7 @@ async def test_newly_mentioned_accounts_are_notified_once_and_the_others_not_aga
     await world.deliver_all()
     for reader in (bob, carol, dave):
         page = await world.services.notifications.page(reader.id)
-        assert [(each.kind, each.entry and each.entry.post.text) for each in page.entries] == [
+        assert [(each.kind.name, each.entry and each.entry.post.text) for each in page.entries] == [
             ("mention", "@bob @dave")
         ]
 

@@ -373,7 +373,7 @@ async def test_the_quoted_author_is_notified_once(three: ThreePeople, quotes: Qu
     await world.deliver_all()
     await quotes.services.notifications.notify(quote)
     page = await quotes.services.notifications.page(alice.id)
-    assert [(each.kind, each.author.handle, each.entry and each.entry.id) for each in page.entries] == [
+    assert [(each.kind.name, each.author.handle, each.entry and each.entry.id) for each in page.entries] == [
         ("quote", "bob", quote.id)
     ]
     await bob.deletes(quote)

@@ -215,7 +215,7 @@ async def test_a_reporter_is_notified_once_of_the_outcome(world: World, services
     await services.reports.close(staff.id, [made.id], "acted")
     await services.reports.maintain()
     page = await services.notifications.page(alice.id)
-    assert [(each.kind, each.author.id) for each in page.entries] == [("report_closed", alice.id)]
+    assert [(each.kind.name, each.author.id) for each in page.entries] == [("report_closed", alice.id)]
     assert (await services.notifications.page(bob.id)).entries == ()
 
 
@@ -229,7 +229,7 @@ async def test_a_crash_before_the_notification_is_repaired_by_a_worker(world: Wo
 
     await services.repositories.reports.replace(made.id, close)  # the process is killed here
     await services.reports.maintain()
-    assert [each.kind for each in (await services.notifications.page(alice.id)).entries] == ["report_closed"]
+    assert [each.kind.name for each in (await services.notifications.page(alice.id)).entries] == ["report_closed"]
 
 
 async def test_closed_reports_are_deleted_after_their_time(world: World, services: Services) -> None:
@@ -316,7 +316,7 @@ async def test_a_deleted_account_leaves_no_name_and_no_open_report(world: World,
     assert (by.reporter_id, by.is_open) == (NOBODY, True)
     assert (about.outcome, about.closed_by) == ("account_deleted", NOBODY)
     assert await services.repositories.reports.by(alice.id, 10) == []
-    assert [each.kind for each in (await services.notifications.page(carol.id)).entries] == ["report_closed"]
+    assert [each.kind.name for each in (await services.notifications.page(carol.id)).entries] == ["report_closed"]
 
 
 async def test_the_cap_is_more_than_staff_reads(services: Services) -> None:
@@ -350,4 +350,4 @@ async def test_a_sanction_closes_its_reports_and_only_one_staff_member_acts(worl
     (sanction,) = await services.repositories.sanctions.list_all(bob.id)
     assert sanction.actor_id == closed.closed_by
     (entry,) = (await services.notifications.page(alice.id)).entries
-    assert entry.kind == "report_closed"
+    assert entry.kind.name == "report_closed"

@@ -7,6 +7,7 @@ from socialsite.web.daphne.graceful_shutdown import CLOSE_CODE_SERVICE_RESTART
 from socialsite.web.socket_writer import CLOSE_CODE_TOO_SLOW
 from tests.support.routes import routes
 from timelines.live import socket_messages
+from timelines.notifications.kinds import KINDS
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "interface.md").read_text()
 ELSEWHERE = ("/ops/", "/oauth/", "/nodeinfo/", "/.well-known/oauth", "/.well-known/nodeinfo")
@@ -49,6 +50,12 @@ def test_the_messages_and_close_codes_of_the_socket_are_those_of_the_code() -> N
         str(CLOSE_CODE_SERVICE_RESTART),
     }
     assert set(re.findall(r"\b(?:44\d\d|4500|1012)\b", section)) == codes
+
+
+def test_the_kinds_of_notifications_are_those_of_the_code() -> None:
+    kinds = re.search(r"`kind` is (.*?); `post` is", PAGE, re.DOTALL)
+    assert kinds
+    assert set(re.findall(r"`(\w+)`", kinds[1])) == set(KINDS)
 
 
 def test_the_table_of_pages_equals_the_urlconf() -> None:

@@ -9,6 +9,7 @@ from django.utils import translation
 
 from accounts.domain import Author
 from socialsite.ids import AccountId, id_at
+from timelines.notifications.kinds import KINDS
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import author_json, entry_html
 from timelines.posts.post import Post, PostCounts
@@ -52,6 +53,7 @@ def test_a_tab_of_a_profile_says_that_older_posts_were_not_read() -> None:
 
 def test_every_icon_is_in_the_sprite() -> None:
     used_icons = {name for path in TEMPLATES for name in re.findall(r'{% icon "([^"]+)" %}', path.read_text())}
+    used_icons |= {kind.icon for kind in KINDS.values()}
     drawn = set(re.findall(r'<symbol id="([^"]+)"', (ROOT / "static/icons.svg").read_text()))
     assert used_icons <= drawn
 

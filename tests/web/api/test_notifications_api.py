@@ -4,7 +4,8 @@ import httpx
 
 from socialsite.ids import MAX_ID, PostId, id_at
 from tests.web.api.conftest import OpenApi
-from timelines.api.entities.notification import GROUP_MS
+from timelines.notifications.groups import GROUP_MS
+from timelines.notifications.kinds import LIKE
 from timelines.notifications.notification import Notification
 from timelines.posts.post import PostDetails
 
@@ -64,7 +65,7 @@ async def test_a_group_is_on_one_page_with_all_of_its_notifications(site, world,
     for delay_ms, person, post in sorted(likes, key=lambda like: like[0]):  # an id is higher than all earlier ones
         await site.reactions.like(account_id=person.id, post_id=post.id, now_ms=site.clock.now_ms())
         await site.notifications.delete(alice.id, [(await site.notifications.page(alice.id)).entries[0].id])
-        like = Notification(id_at(start_ms + delay_ms), "like", person.id, post.id)
+        like = Notification(id_at(start_ms + delay_ms), LIKE, person.id, post.id)
         await site.notifications.notifications.add(alice.id, like)
         ids.setdefault((post.id, delay_ms < GROUP_MS), []).append(like.id)
     newer, between, earlier = ids[first.id, False], ids[second.id, False], ids[first.id, True]

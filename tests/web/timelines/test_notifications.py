@@ -143,7 +143,7 @@ async def test_visitors_are_sent_to_log_in(visitor: HttpBrowser) -> None:
 async def test_preferences_are_saved(alice: HttpBrowser, bob: HttpBrowser, world: World) -> None:
     page = (await alice.get("/accounts/notifications/")).text
     assert page.count('value="all" checked') == 14
-    assert page.count('value="followed"') == 10, "nobody else causes OWN_KINDS"
+    assert page.count('value="followed"') == 10, "no other account causes four kinds"
     answer = await alice.post("/accounts/notifications/", follow="none", mention="followed")
     assert (answer.status_code, answer.headers["location"]) == (303, "/accounts/notifications/")
     wishes = (await alice.get_json("/accounts/notifications/")).json()["notifications"]
