@@ -28,7 +28,7 @@ from timelines.push.jobs import build_message
 __all__ = ["smtp"]
 PAGE, SETTINGS, DEVICE = "/notifications/", "/accounts/notifications/", "/accounts/notifications/device/"
 DECLARATION: dict[str, Any] = {
-    "name": "pin",
+    "name": "sample",
     "api_type": "pinned",
     "icon": "bookmark",
     "label": "Pins of your posts",
@@ -49,7 +49,7 @@ def pin_command(_reader: int, actor_id: int, post_id: PostId) -> Command:
 @pytest.fixture
 def pin() -> Iterator[NotificationKind]:
     yield NotificationKind(**DECLARATION, cause=pin_command)
-    del KINDS["pin"]
+    del KINDS["sample"]
 
 
 class Scene(NamedTuple):
@@ -77,13 +77,13 @@ async def get_id(site: Services, handle: str) -> Any:
 async def test_the_page_its_json_and_the_badge_show_a_declared_kind(site: Services, scene: Scene) -> None:
     html = (await scene.alice.get(PAGE)).text
     assert re.search(r'<bdi class="name">carol</bdi></a> and 1 others pinned your post', html)
-    assert html.count('data-kind="pin"') == 1
+    assert html.count('data-kind="sample"') == 1
     assert "icons.svg#bookmark" in re.sub(r"icons\.\w+\.svg", "icons.svg", html)
     assert '<a href="/pins/">All pins</a>' in html
     shown = (await scene.alice.get_json(PAGE)).json()["notifications"]
     assert [(each["kind"], each["account"]["handle"], each["post"]["id"]) for each in shown] == [
-        ("pin", "carol", str(scene.post_id)),
-        ("pin", "bob", str(scene.post_id)),
+        ("sample", "carol", str(scene.post_id)),
+        ("sample", "bob", str(scene.post_id)),
     ]
     assert (await scene.alice.get_json("/notifications/unread/")).json() == {"unread": 2}
     assert (await scene.alice.get_json(f"{PAGE}?tab=mentions")).json()["notifications"] == []
@@ -117,14 +117,14 @@ async def test_sockets_of_pages_and_apps_get_a_declared_kind(site: Services, sce
 async def test_devices_get_a_declared_kind_and_choose_it(site: Services, scene: Scene) -> None:
     device = PushDevice("https://push.example.com/abc")
     made = await scene.alice.post_json(DEVICE, endpoint=device.endpoint, **device.keys)
-    assert "pin" in made.json()["device"]["kinds"]
+    assert "sample" in made.json()["device"]["kinds"]
     assert "Pins of your posts" in (await scene.alice.get(DEVICE)).text
     entry = (await site.notifications.page(await get_id(site, "alice"))).entries[0]
     (subscription,) = (await site.push.push_subscriptions.find_all(await get_id(site, "alice"))).values()
     message = msgspec.json.decode(build_message(subscription, entry, shows_text=True))
     assert (message["title"], message["notification_type"]) == ("carol pinned your post", "pinned")
     assert message["body"] == "hello, both of you"
-    assert (await scene.alice.post_json(DEVICE, kinds=["pin"])).json()["device"]["kinds"] == ["pin"]
+    assert (await scene.alice.post_json(DEVICE, kinds=["sample"])).json()["device"]["kinds"] == ["sample"]
 
 
 async def test_a_digest_has_a_line_for_a_declared_kind(site: Services, scene: Scene, smtp: Any) -> None:
@@ -142,14 +142,14 @@ async def test_a_digest_has_a_line_for_a_declared_kind(site: Services, scene: Sc
 async def test_preferences_decide_about_a_declared_kind(site: Services, world: World, scene: Scene) -> None:
     form = (await scene.alice.get(SETTINGS)).text
     assert "Pins of your posts" in form
-    assert 'name="initial-pin" value="all"' in form
-    await scene.alice.post(SETTINGS, pin="followed")
-    assert (await scene.alice.get_json(SETTINGS)).json()["notifications"]["pin"] == "followed"
+    assert 'name="initial-sample" value="all"' in form
+    await scene.alice.post(SETTINGS, sample="followed")
+    assert (await scene.alice.get_json(SETTINGS)).json()["notifications"]["sample"] == "followed"
     dave, alice_id = await world.person("dave"), await get_id(site, "alice")
     await site.repositories.pins.add(dave.id, scene.post_id, site.clock.now_ms())
     await site.notifications.add({alice_id: scene.kind}, dave.id, scene.post_id)
     assert len((await site.notifications.page(alice_id)).entries) == 2
-    assert (await scene.alice.post_json(SETTINGS, pin="some")).status_code == 400
+    assert (await scene.alice.post_json(SETTINGS, sample="some")).status_code == 400
 
 
 async def test_a_declared_kind_is_shown_while_its_cause_and_its_post_exist(site: Services, scene: Scene) -> None:
@@ -179,7 +179,7 @@ async def test_a_pending_notification_of_a_declared_kind_is_delivered(site: Serv
     "changes",
     [
         {"name": "like"},
-        {"name": "pin:post"},
+        {"name": "sample:post"},
         {"text_for_several": None},
         {"api_type": ""},
         {"group_by": None},
@@ -188,6 +188,6 @@ async def test_a_pending_notification_of_a_declared_kind_is_delivered(site: Serv
 def test_an_incomplete_declaration_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="kind"):
         NotificationKind(**{**DECLARATION, **changes})
-    assert "pin" not in KINDS
+    assert "sample" not in KINDS
     with pytest.raises(TypeError, match="label"):
         NotificationKind(**{name: value for name, value in DECLARATION.items() if name != "label"})
