@@ -67,10 +67,10 @@ COMPOSED := accounts/commands accounts/django posts/visibility_of_posts audit/au
 	admin/limits_command notifications/notifications_model admin/admin_pages visibility/rights_matrix \
 	site/state_machine posts/threads_of_a_real_chat audit/trim reading/warm_caches
 # Services, tried on shards-hash as well; on other shards only the placing differs.
-SERVED := reading/bookmarks reading/boosts_model fanout/deadletters posts/deletion graph/follows_service \
-	store/full_store posts/deleted_parents reading/home_model reading/batch_hydration lists/deletion \
+SERVED := reading/boosts_model fanout/deadletters posts/deletion graph/follows_service \
+	store/full_store posts/deleted_parents reading/home_model \
 	lists/service live/live maintenance/memory admin/meter notifications/pending_notifications posts/publishing \
-	graph/fan_out_on_read reading/markers visibility/rights_model search/search search/search_rebuilt \
+	reading/markers visibility/rights_model search/search \
 	fanout/syndication reactions/withdrawn_boosts
 
 bundled: $(VENV)/.dev ## Run the contract and fault tests on the server that the Python packages bring

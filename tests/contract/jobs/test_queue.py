@@ -1,15 +1,29 @@
-"""The job queue on a real server: each step is atomic, so no job is lost."""
+"""The job queue: order, answers, and what it refuses."""
 
 import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 import pytest
+import pytest_asyncio
+import redis
 
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job import Job
 from socialsite.recipes.job_queue import CONSUMER_GROUP, JobQueue
-from socialsite.store import CommandRefused, Store
+from socialsite.recipes.process_identity import process_identity
+from socialsite.recipes.worker import Worker
+from socialsite.store import CommandRefused, Key, Store, StoreUnavailable
 from socialsite.store.key import KEY_PATTERN
-from tests.support.queues import ALICE, BOB, take_one, take_payloads
+from tests.support.models import mostly_nightly
+from tests.support.queues import ALICE, BOB, FAST_RETRY_POLICY, take_one, take_payloads
+from tests.support.redis_server import RedisServer
+from tests.support.scripting import run_command
 from tests.support.topologies import Deployment
+from tests.support.waiting import eventually
 
 
 async def test_jobs_are_fetched_in_their_order(queue: JobQueue) -> None:
@@ -167,3 +181,173 @@ async def test_a_key_of_another_type_is_not_replaced_by_a_queue(store: Store) ->
     await store.node(queue.stream_key).execute("SET", queue.stream_key, "no stream")
     with pytest.raises(CommandRefused, match="WRONGTYPE"):
         await queue.create_group()
+
+
+HOUR_MS = 3_600_000
+
+
+def mark_of_the_dead() -> str:
+    """Return the identity of a process of this machine that has ended."""
+    place, _, process = process_identity().partition(" ")
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    return f"{place} {ended.pid} {process.rpartition(' ')[2]}"
+
+
+async def test_a_job_is_known_by_the_id_it_was_added_with(store: Store, queue: JobQueue) -> None:
+    added = [await queue.add(b"one"), await queue.add_when_full(b"two")]
+    assert [row[0].decode() for row in await run_command(store, "XRANGE", queue.stream_key, "-", "+")] == added
+    assert await queue.fetch(ALICE, 9, 1) == [Job(added[0], b"one", 1), Job(added[1], b"two", 1)]
+
+
+async def test_an_empty_queue_returns_no_jobs(queue: JobQueue) -> None:
+    assert await queue.fetch(ALICE, 9, 0) == await queue.reclaim(ALICE) == await queue.read_payloads(9) == []
+    assert (await queue.read_depth()).oldest_ms == 0
+
+
+async def test_tries_may_follow_each_other_within_a_millisecond(queue: JobQueue) -> None:
+    await queue.add(b"one")
+    job = await take_one(queue, ALICE)
+    renewed = await asyncio.gather(*(queue.renew_claim(ALICE, job) for _ in range(50)))
+    assert renewed == [Job(job.id, b"one", 2)] * 50
+
+
+async def test_the_age_of_the_oldest_job_is_exact_to_the_millisecond(store: Store, queue: JobQueue) -> None:
+    added_ms = await store.now_ms() - HOUR_MS
+    for at_ms in (added_ms, added_ms + 1):
+        await run_command(store, "XADD", queue.stream_key, f"{at_ms}-0", "payload", "old")
+    for _ in range(3):
+        earliest = await store.now_ms() - added_ms
+        oldest_ms = (await queue.read_depth()).oldest_ms
+        assert earliest - 1 <= oldest_ms <= await store.now_ms() - added_ms + 1
+        await asyncio.sleep(0.11)  # to another fraction of the second
+
+
+async def test_a_clock_that_went_back_makes_no_job_younger_than_new(store: Store, queue: JobQueue) -> None:
+    await run_command(store, "XADD", queue.stream_key, f"{await store.now_ms() + HOUR_MS}-0", "payload", "new")
+    assert (await queue.read_depth()).oldest_ms == 0
+
+
+@pytest.mark.parametrize("most", [1, 999, 1000, 1001, 1500, 2000, 2300, 2500, 2501])
+async def test_the_number_of_payloads_read_is_limited(store: Store, queue: JobQueue, most: int) -> None:
+    owed = [b"%d" % number for number in range(2500)]
+    await store.node(queue.stream_key).execute_all([queue.add_command(payload) for payload in owed])
+    assert await queue.read_payloads(most) == owed[:most]
+
+
+async def test_jobs_of_a_killed_worker_on_this_machine_are_reclaimed_before_its_heartbeat_expires(
+    store: Store, queue: JobQueue
+) -> None:
+    await queue.add(b"one")
+    await take_one(queue, ALICE)
+    assert await queue.reclaim(BOB) == []
+    await run_command(store, "SET", queue.heartbeat_key(ALICE), mark_of_the_dead(), "PX", 60_000)
+    assert [(job.payload, job.tries) for job in await queue.reclaim(BOB)] == [(b"one", 2)]
+    assert await run_command(store, "EXISTS", queue.heartbeat_key(ALICE)) == 0
+
+
+async def test_a_consumer_with_a_foreign_name_is_not_considered_dead(store: Store, queue: JobQueue) -> None:
+    await queue.add(b"one")
+    await run_command(store, "XREADGROUP", "GROUP", CONSUMER_GROUP, "an operator", "STREAMS", queue.stream_key, ">")
+    assert await queue.reclaim(BOB) == []
+    consumers = await run_command(store, "XINFO", "CONSUMERS", queue.stream_key, CONSUMER_GROUP)
+    assert [row[1] for row in consumers] == [b"an operator"]
+
+
+async def test_deregistering_returns_the_number_of_pending_jobs(store: Store, queue: JobQueue) -> None:
+    await store.node(queue.stream_key).execute_all([queue.add_command(b"%d" % number) for number in range(3)])
+    await queue.fetch(ALICE, 3, 1)
+    assert await queue.deregister(ALICE) == 3
+    assert await queue.deregister(BOB) == 0
+
+
+TRIES = 6  # more than a failing job has
+
+
+@contextmanager
+def refusing(url: str, command: str) -> Iterator[redis.Redis]:
+    """Refuse this command to all users, as for a user without permission."""
+    with redis.Redis.from_url(url) as client:
+        client.execute_command("ACL", "SETUSER", "default", f"-{command}")
+        try:
+            yield client
+        finally:
+            client.execute_command("ACL", "SETUSER", "default", f"+{command}")
+
+
+@pytest_asyncio.fixture
+async def plain(redis_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(redis_url)
+    yield opened
+    await opened.close()
+
+
+async def test_a_user_without_permission_to_read_the_group_creates_none(plain: Store, redis_url: str) -> None:
+    queue = JobQueue(plain)
+    with refusing(redis_url, "xpending") as client:
+        with pytest.raises(CommandRefused, match="NOPERM"):
+            await queue.create_group()
+        assert client.keys("jobs:*") == []
+
+
+async def test_a_refused_group_creation_is_an_error(plain: Store, redis_url: str) -> None:
+    with refusing(redis_url, "xgroup"), pytest.raises(CommandRefused, match="NOPERM"):
+        await JobQueue(plain).create_group()
+
+
+async def test_the_group_is_created_only_if_it_is_missing(plain: Store, redis_url: str) -> None:
+    queue = JobQueue(plain)
+    with refusing(redis_url, "xreadgroup") as client:
+        with pytest.raises(CommandRefused, match="NOPERM"):
+            await queue.fetch(ALICE, 1, 1)
+        assert client.keys("jobs:*") == []
+    assert await queue.fetch(ALICE, 1, 1) == []
+    with redis.Redis.from_url(redis_url) as client:
+        assert [group["name"] for group in client.xinfo_groups(queue.stream_key)] == [CONSUMER_GROUP.encode()]
+
+
+@pytest.fixture
+def own_server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+async def test_fetching_from_a_paused_server_ends_with_its_deadline(
+    own_server: RedisServer,
+) -> None:
+    store = await open_store(own_server.url)
+    queue = JobQueue(store)
+    try:
+        await queue.create_group()
+        store.node(queue.stream_key)._reply_timeout_s = 0.5
+        assert await queue.fetch(ALICE, 1, 1_500) == []  # longer than any reply may take
+        os.kill(own_server.pid, signal.SIGSTOP)
+        with pytest.raises(StoreUnavailable):
+            await asyncio.wait_for(queue.fetch(ALICE, 1, 200), 30)
+    finally:
+        os.kill(own_server.pid, signal.SIGCONT)
+        await store.close()
+
+
+@pytest.mark.parametrize("command", mostly_nightly(["incr", "xreadgroup", "xpending", "evalsha"], 2))
+async def test_a_worker_waits_for_a_missing_right_and_gives_no_job_up(
+    plain: Store, redis_url: str, command: str
+) -> None:
+    """The right of a job's own command, of fetching, of finishing in a script, and of scripts as such."""
+    queue, key = JobQueue(plain, retry_policy=FAST_RETRY_POLICY), Key("jobs", tag="outbox", name="performed")
+
+    async def perform(payload: bytes) -> tuple[bytes, ...]:
+        await plain.node(key).execute("INCR", key)
+        return ()
+
+    worker = Worker(queue, perform)
+    async with asyncio.TaskGroup() as tasks:
+        with refusing(redis_url, command) as client:
+            client.acl_log_reset()
+            await plain.node(key).execute_all([queue.add_command(b"job")])
+            tasks.create_task(worker.run())
+            await eventually(lambda: any(int(row["count"]) > TRIES for row in client.acl_log()), 20)
+        await eventually(lambda: client.get(key), 20)
+        worker.stop()
+    assert (await queue.read_depth()).dead == 0

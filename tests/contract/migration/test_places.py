@@ -1,11 +1,23 @@
-"""Migrating the data of a running site between topologies, completely or by component; keys keep their TTL."""
+"""Where keys and channels are while a site migrates."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
 
 import pytest
+import pytest_asyncio
 
+from socialsite.clock import FixedClock
 from socialsite.migration import commands as operation
 from socialsite.migration.progress import MigrationProgress
-from socialsite.store import Key, StoreUrls
-from tests.support.cluster import RedisCluster
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.presence import Presence, fixed_channel
+from socialsite.recipes.pubsub_listener import PubSubListener
+from socialsite.store import Key, Store, StoreUnavailable, StoreUrls
+from socialsite.store.slots import slot_of
+from tests.support.cluster import ClusterMember, RedisCluster
 from tests.support.models import mostly_nightly
 from tests.support.moving_town import ActiveSite, key_names, ongoing_activity, open_active_site
 from tests.support.redis_server import RedisServer
@@ -112,3 +124,101 @@ async def test_replies_lost_during_a_migration_cause_only_a_pause(
     assert not report.unreported_keys
     assert key_names(old_server) == set()
     await town.check()
+
+
+CHANNEL = fixed_channel(3)
+
+
+@pytest.fixture(scope="module")
+def cluster_with_replicas() -> Iterator[RedisCluster]:
+    running = RedisCluster(replicas=1).start()
+    yield running
+    running.stop()
+
+
+@pytest_asyncio.fixture
+async def store(cluster_with_replicas: RedisCluster) -> AsyncIterator[Store]:
+    cluster_with_replicas.flush()
+    opened = await open_store(cluster_with_replicas.url)
+    yield opened
+    await opened.close()
+
+
+@dataclass
+class Listener:
+    """A pub/sub listener and its received messages."""
+
+    heard: list[bytes] = field(default_factory=list)
+    gaps: int = 0
+
+    async def on_message(self, payload: bytes) -> None:
+        self.heard.append(payload)
+
+    async def on_gap(self) -> None:
+        self.gaps += 1
+
+    async def hears(self, store: Store, clock: FixedClock, text: bytes, within_s: float) -> None:
+        """Publish the message repeatedly until it is received, because pub/sub does not store messages."""
+        async with asyncio.timeout(within_s):
+            while text not in self.heard:
+                with contextlib.suppress(StoreUnavailable):  # during a failover
+                    await Presence(store, clock).publish({CHANNEL: text})
+                await asyncio.sleep(0.05)
+
+
+@pytest_asyncio.fixture
+async def listener(store: Store) -> AsyncIterator[Listener]:
+    listener = Listener()
+    clock = FixedClock(1_795_000_000_000)
+    hub = PubSubListener(
+        store, clock, on_message=listener.on_message, on_lost=lambda: None, on_resynced=listener.on_gap
+    )
+    await hub.open()
+    yield listener
+    await hub.close()
+
+
+def holder(cluster_with_replicas: RedisCluster, store: Store) -> ClusterMember:
+    address = str(store.node(CHANNEL).address)
+    return next(member for member in cluster_with_replicas.members if member.address == address)
+
+
+async def test_a_channel_is_received_after_its_slot_moved_to_another_master(
+    cluster_with_replicas: RedisCluster, store: Store, listener: Listener
+) -> None:
+    clock = FixedClock(1_795_000_000_000)
+    await listener.hears(store, clock, b"before", 5)
+    source = holder(cluster_with_replicas, store)
+    target = next(member for member in cluster_with_replicas.masters if member is not source)
+    for _ in cluster_with_replicas.move_slot(slot_of(CHANNEL), source, target):
+        pass
+    await listener.hears(store, clock, b"after", 10)
+    assert listener.gaps
+    assert holder(cluster_with_replicas, store) is target
+
+
+async def test_a_process_that_only_listens_finds_the_new_node_of_its_channel(
+    cluster_with_replicas: RedisCluster, listener: Listener
+) -> None:
+    """The process sends no commands itself, so no redirection names the new node; another process publishes."""
+    clock, speaker = FixedClock(1_795_000_000_000), await open_store(cluster_with_replicas.url)
+    try:
+        await listener.hears(speaker, clock, b"before", 5)
+        source = holder(cluster_with_replicas, speaker)
+        target = next(member for member in cluster_with_replicas.masters if member is not source)
+        for _ in cluster_with_replicas.move_slot(slot_of(CHANNEL), source, target):
+            pass
+        await listener.hears(speaker, clock, b"after", 10)
+        assert listener.gaps
+    finally:
+        await speaker.close()
+
+
+async def test_a_channel_is_received_at_the_replica_after_its_master_died(
+    cluster_with_replicas: RedisCluster, store: Store, listener: Listener
+) -> None:
+    clock = FixedClock(1_795_000_000_000)
+    await listener.hears(store, clock, b"before", 5)
+    holder(cluster_with_replicas, store).signal(signal.SIGKILL)
+    await listener.hears(store, clock, b"after", 20)
+    assert listener.gaps

@@ -1,9 +1,14 @@
-"""Presence and messages between processes on a real server."""
+"""Presence of members, on one server and on a cluster, and what it refuses."""
 
 import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
+from socialsite.clock import FixedClock
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.presence import (
     SENTINEL_MEMBER,
@@ -13,8 +18,9 @@ from socialsite.recipes.presence import (
     process_channel,
     processes_key,
 )
-from socialsite.store import Store, StoreUnavailable
-from tests.support.hearing import NOW_MS, open_listener
+from socialsite.store import Key, Store, StoreError, StoreUnavailable
+from tests.support.cluster import RedisCluster
+from tests.support.hearing import DISABLED_INTERVAL_S, NOW_MS, WebProcess, open_listener
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
 
@@ -148,3 +154,115 @@ async def test_a_message_that_a_store_error_interrupts_causes_a_resync(start, pr
     process.trouble = StoreUnavailable("away")
     await presence.publish({process_channel(process.hub.process_id): b"missed"})
     await eventually(lambda: process.gaps == 1)
+
+
+ENTRIES = 50
+
+
+@pytest_asyncio.fixture
+async def cluster_store(cluster: RedisCluster) -> AsyncIterator[Store]:
+    cluster.flush()
+    opened = await open_store(cluster.url)
+    yield opened
+    await opened.close()
+
+
+async def test_a_renewal_keeps_a_member_that_enters_meanwhile(cluster_store: Store, clock: FixedClock) -> None:
+    process, presence = await open_listener(cluster_store, clock, renew_every_s=0.001), Presence(cluster_store, clock)
+    while cluster_store.node(members_key(process.hub.process_id)) is cluster_store.node(processes_key()):
+        await process.hub.close()
+        process = await open_listener(cluster_store, clock, renew_every_s=0.001)
+
+    async def enter() -> None:
+        await asyncio.sleep(0.002)
+        await process.hub.add_member("7")
+
+    try:
+        await process.hub.add_member("7")
+        for entry in range(ENTRIES):
+            process.hub.remove_member("7")
+            entering = asyncio.create_task(enter())
+            await asyncio.sleep(0)
+            time.sleep(0.004)
+            await entering
+            assert await presence.locate(["7"]) == {process.hub.process_id: ["7"]}, f"entry {entry} was lost"
+    finally:
+        await process.hub.close()
+
+
+async def test_a_member_that_left_while_the_store_failed_is_removed_later(
+    cluster_store: Store, clock: FixedClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    process, presence = await open_listener(cluster_store, clock), Presence(cluster_store, clock)
+    members = members_key(process.hub.process_id)
+    saved, node = Key("live", tag=process.hub.process_id, name="saved"), cluster_store.node(members)
+
+    async def is_correct() -> bool:
+        return await presence.locate(["7", "8"]) == {process.hub.process_id: ["8"]}
+
+    try:
+        await process.hub.add_member("7")
+        await process.hub.add_member("8")
+        await node.transaction([("RENAME", members, saved), ("SET", members, "refuses every command of a set")])
+        process.hub.remove_member("7")
+        await eventually(lambda: "presence could not be renewed" in caplog.text, 20)
+        await node.transaction([("RENAME", saved, members)])
+        await eventually(is_correct, 20)
+    finally:
+        await process.hub.close()
+
+
+async def channels_on(server: RedisServer) -> list[bytes]:
+    with server.client() as client:
+        channels: list[bytes] = client.execute_command("PUBSUB", "SHARDCHANNELS")
+    return channels
+
+
+@pytest.fixture
+def own_server() -> RedisServer:
+    return RedisServer()
+
+
+async def test_a_closed_or_failed_listener_has_no_subscription(own_server: RedisServer, clock: FixedClock) -> None:
+    own_server.start()
+    store = await open_store(own_server.url)
+    process = WebProcess(store, clock, DISABLED_INTERVAL_S)
+
+    async def is_silent() -> bool:
+        return await channels_on(own_server) == []
+
+    try:
+        await store.node(processes_key()).execute("SET", processes_key(), "no register of processes")
+        with pytest.raises(StoreError):
+            await process.hub.open()
+        await eventually(is_silent)
+        await store.node(processes_key()).execute("DEL", processes_key())
+        await process.hub.open()
+        assert len(await channels_on(own_server)) == 17
+        await process.hub.close()
+        await eventually(is_silent)
+    finally:
+        await process.hub.close()
+        await store.close()
+        own_server.stop()
+
+
+async def test_resyncing_with_an_unavailable_store_pauses_between_tries(
+    own_server: RedisServer, clock: FixedClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    own_server.start()
+    store = await open_store(own_server.url)
+    process = WebProcess(store, clock, DISABLED_INTERVAL_S)
+    try:
+        await process.hub.open()
+        own_server.kill()
+        with caplog.at_level(logging.WARNING, "socialsite.recipes.pubsub_listener"):
+            await asyncio.sleep(1.5)
+        assert 1 <= len(caplog.records) <= 10
+        assert process.gaps == 0
+        own_server.start()
+        await eventually(lambda: process.gaps == 1, timeout_s=10)
+    finally:
+        await process.hub.close()
+        await store.close()
+        own_server.stop()

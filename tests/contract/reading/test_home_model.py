@@ -1,9 +1,4 @@
-"""Home timelines equal a model under random interleavings (docs/reference/architecture.md).
-
-Publish, deliver (repeatedly, out of order, late), follow, unfollow, delete, read, rebuild and loss of the cached
-key run as tasks that yield before and after every round trip. Whenever all tasks are done, all pages read with
-exclusive cursors, in both directions, must equal the merge of the followed authors' posts.
-"""
+"""The home timeline against a model, and hydration in batches."""
 
 import asyncio
 import random
@@ -19,19 +14,27 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Node, Reply, Store
 from socialsite.store.address import Address
 from tests.support.models import mostly_nightly
-from tests.support.nodes import SingleNodeTopology
+from tests.support.nodes import CountingNode, SingleNodeTopology
+from tests.support.seats import home_viewer, visible_to
 from tests.support.world import Person, World, ids_on
 from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.pages.page import TimelinePage
+from timelines.reading.viewer_rights import ViewerContext
+from timelines.visibility.rights import ViewContext
 
 SMALL = ServiceConfig(home_cap=8, posts_per_pass=3, time_slice_ms=0, read_ahead=1)  # causes many trims and floors
+
 LARGE = ServiceConfig(
     home_cap=24, posts_per_pass=1, read_ahead=1
 )  # heads are shorter than the list, which tests margins
+
 SLOW_MS, FAST_MS = [0, 1, 40, 700, 1900], [0, 1, 20, 60, 120, 700]  # pauses between two steps
+
 PEOPLE = 5
+
 STEPS = 160
+
 CALM_EVERY = 80
 
 
@@ -197,3 +200,77 @@ class Run:
 @pytest.mark.parametrize("seed", mostly_nightly(range(24), 4))
 async def test_every_page_of_home_equals_the_merge_of_the_profiles(redis_url: str, seed: int) -> None:
     await Run(redis_url, seed).play()
+
+
+async def test_each_reader_gets_current_rights(services: Services) -> None:
+    alice, bob, carol = await World(services).people("alice", "bob", "carol")
+    await alice.follows(bob)
+    post = await bob.publishes("hello")
+    seats = [home_viewer(services, person) for person in (alice, bob, carol)]
+    assert await visible_to(services, post, seats) == [True, True, False]
+    await alice.unfollows(bob)
+    assert await visible_to(services, post, seats) == [False, True, False]
+    assert await visible_to(services, post, []) == []
+
+
+async def test_a_removed_member_disappears_from_its_list_immediately(services: Services) -> None:
+    alice, bob = await World(services).people("alice", "bob")
+    made = await alice.makes_list(bob, title="Friends")
+    rule = await services.lists.rule(made)
+    post, seat = (
+        await bob.publishes("hello"),
+        ViewerContext(alice.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights),
+    )
+    assert await visible_to(services, post, [seat]) == [True]
+    await services.lists.remove_member(owner_id=alice.id, list_id=made.id, account_id=bob.id)
+    assert await visible_to(services, post, [seat]) == [False]
+
+
+async def test_members_of_an_exclusive_list_are_hidden_from_home(services: Services) -> None:
+    alice, bob = await World(services).people("alice", "bob")
+    await alice.follows(bob)
+    made = await alice.makes_list(bob, title="Apart")
+    post = await bob.publishes("hello")
+    assert await visible_to(services, post, [home_viewer(services, alice)]) == [True]
+    await services.lists.edit(owner_id=alice.id, list_id=made.id, exclusive=True)
+    assert await visible_to(services, post, [home_viewer(services, alice)]) == [False]
+
+
+async def test_a_deleted_post_is_shown_to_no_reader(services: Services) -> None:
+    alice, bob = await World(services).people("alice", "bob")
+    post = await bob.publishes("hello")
+    await bob.deletes(post)
+    seats = [home_viewer(services, alice), ViewerContext(None, ViewContext.PUBLIC)]
+    assert await visible_to(services, post, seats) == [False, False]
+
+
+async def test_each_reader_sees_their_own_reactions(services: Services) -> None:
+    alice, bob, carol = await World(services).people("alice", "bob", "carol")
+    post = await bob.publishes("hello")
+    await services.reactions.like(account_id=carol.id, post_id=post.id, now_ms=services.clock.now_ms())
+    seats = [ViewerContext(reader, ViewContext.PUBLIC) for reader in (alice.id, bob.id, carol.id, None)]
+    posts_by_viewer = await services.pipeline.read_post_for_viewers(post.id, None, seats)
+    viewers = [entry.viewer for entry in posts_by_viewer if entry is not None]
+    assert [viewer and viewer.liked for viewer in viewers] == [False, False, True, None]
+    assert [viewer and viewer.own for viewer in viewers] == [False, True, False, None]
+
+
+@pytest.mark.parametrize("readers", [1, 40])
+async def test_the_number_of_round_trips_does_not_grow_with_the_readers(redis_url: str, readers: int) -> None:
+    node = CountingNode(redis_url)
+    store = Store(SingleNodeTopology(node))
+    try:
+        services = Services(store, FixedClock(1_900_000_000_000), ServiceConfig())
+        world = World(services)
+        bob = await world.person("bob")
+        people = [await world.person(f"p{number}") for number in range(readers)]
+        for person in people:
+            await person.follows(bob)
+        post = await bob.publishes("hello")
+        node.trips.clear()
+        assert all(await visible_to(services, post, [home_viewer(services, person) for person in people]))
+        # The post, its author and counts; each reader's state; the followers by partition.
+        (commands,) = node.trips
+        assert 3 + readers < commands <= 3 + readers + min(readers, ServiceConfig().follow_partitions)
+    finally:
+        await store.close()

@@ -1,4 +1,4 @@
-"""Rate limits on a real server: exact, all or nothing, with a TTL on every key."""
+"""The sliding-window rate limit, and its refunds."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,13 +27,21 @@ from tests.support.rate_model import RateModel
 from tests.support.topologies import Deployment
 
 MINUTE = 29_000_000  # any full minute of the clock
+
 START = MINUTE * MINUTE_MS
+
 ALICE = Identifier.account(42)
+
 HERE = Identifier.address("192.0.2.1")
+
 POST = Rule("post", 5)
+
 FOLLOW = Rule("follow", 2)
+
 ADDRESS = Rule("address", 3)
+
 BOTH = [(ALICE, [POST]), (HERE, [ADDRESS])]
+
 OFF = Rule("search", None)
 
 
@@ -235,3 +243,50 @@ async def test_limits_work_while_memory_is_full(limits: RateLimiter, deployment:
     with deployment.configured("maxmemory", 1, usual=0):
         assert await hits(limits, 9, [POST], START) == 5
         await limits.refund_all([(ALICE, [POST])], START)
+
+
+REFUNDED = [(ALICE, [POST, OFF, FOLLOW]), (HERE, [ADDRESS])]
+
+
+async def counts_by_rule(limits: RateLimiter, now_ms: int = START) -> list[tuple[int, int]]:
+    """Return (this minute, previous minute) of each rule with a counter."""
+    stats = await limits.read_stats(ALICE, [POST, FOLLOW], now_ms) + await limits.read_stats(HERE, [ADDRESS], now_ms)
+    return [(usage.current, usage.previous) for usage in stats]
+
+
+async def test_a_refund_takes_back_a_hit_under_every_rule(limits: RateLimiter) -> None:
+    for _ in range(2):
+        assert (await limits.hit_all(REFUNDED, START)).granted
+    await limits.refund_all(REFUNDED, START + MINUTE_MS - 1)
+    assert await counts_by_rule(limits) == [(1, 0)] * 3
+    await limits.refund_all([REFUNDED[0], (HERE, [OFF])], START)
+    assert await counts_by_rule(limits) == [(0, 0), (0, 0), (1, 0)]
+
+
+async def test_a_refunded_hit_may_be_granted_again(limits: RateLimiter) -> None:
+    for _ in range(9):
+        assert (await limits.hit_all(REFUNDED, START)).granted
+        await limits.refund_all(REFUNDED, START)
+
+
+async def test_a_refund_changes_the_minute_of_its_hit(limits: RateLimiter) -> None:
+    await limits.hit_all(REFUNDED, START)
+    await limits.hit_all(REFUNDED, START + MINUTE_MS)
+    await limits.refund_all(REFUNDED, START)
+    assert await counts_by_rule(limits, START + MINUTE_MS) == [(1, 0)] * 3
+
+
+@pytest.mark.parametrize("later", [0, 1])
+async def test_a_reset_deletes_this_minute_and_the_previous_minute(limits: RateLimiter, later: int) -> None:
+    for _ in range(2):
+        await limits.hit_all(REFUNDED, START)
+    now_ms = START + later * MINUTE_MS
+    assert await limits.clear(ALICE, [POST, FOLLOW], now_ms) is True
+    assert await limits.clear(ALICE, [POST, FOLLOW], now_ms) is False
+    assert (await counts_by_rule(limits, START))[:2] == [(0, 0), (0, 0)]
+    assert await counts_by_rule(limits, START + MINUTE_MS) == [(0, 0), (0, 0), (0, 2)]
+
+
+async def test_expired_counters_are_not_reported_as_reset(limits: RateLimiter) -> None:
+    await limits.hit(ALICE, [POST], START)
+    assert await limits.clear(ALICE, [POST], START + 2 * MINUTE_MS) is False

@@ -1,13 +1,22 @@
-"""The worker on a real server performs every job, also after failures of single jobs."""
+"""Workers, and how they share the queues."""
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 
+import pytest
+import pytest_asyncio
+
+from socialsite.admin.labels import LABELS
+from socialsite.container import Services
+from socialsite.maintenance.key_families import NOT_BACKED_UP
+from socialsite.management.commands.deadletters import JOB_DESCRIPTIONS
 from socialsite.migration.store_factory import open_store
-from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.recipes.job_queue import OUTBOX, QUEUE_NAMES, JobQueue, RetryPolicy
 from socialsite.recipes.worker import FETCH_WAIT_MS, Worker
+from socialsite.store import Key, Store, StoreUrls
 from tests.contract.workers.conftest import QUICK
+from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
 from tests.support.topologies import Deployment
@@ -182,3 +191,88 @@ async def test_a_worker_stopped_while_its_store_is_unavailable_ends() -> None:
     finally:
         await store.close()
         server.stop()
+
+
+WORK = Key("posts", tag="1", name="counts")
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[RedisServer]:
+    server = RedisServer(aof=True).start()
+    yield server
+    server.stop()
+
+
+@pytest_asyncio.fixture
+async def store(elsewhere: RedisServer, redis_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(StoreUrls(elsewhere.url, {"jobs": redis_url}))
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture
+async def own_queue(store: Store) -> JobQueue:
+    return await open_queue(store)
+
+
+async def test_a_job_is_performed_again_if_a_server_lost_its_writes(
+    store: Store, own_queue: JobQueue, elsewhere: RedisServer
+) -> None:
+    tries: list[bytes] = []
+    lost = asyncio.Event()
+
+    async def work(payload: bytes) -> Sequence[bytes]:
+        await store.execute_all([("SET", WORK, payload)])
+        tries.append(payload)
+        if len(tries) == 1:
+            await asyncio.to_thread(elsewhere.kill)
+            lost.set()
+        return ()
+
+    await own_queue.add(b"one")
+    worker = Worker(own_queue, work)
+    draining = asyncio.create_task(worker.run_until_empty())
+    await lost.wait()
+    await asyncio.sleep(0.1)
+    assert (await own_queue.read_depth()).pending == 1
+    await asyncio.to_thread(elsewhere.start)
+    assert await asyncio.wait_for(draining, 20)
+    assert tries[0] == tries[-1] == b"one"
+    assert len(tries) == 2
+    with elsewhere.client() as client:
+        assert client.get(str(WORK)) == b"one"
+
+
+async def test_the_queues_own_server_is_not_checked_for_durability(own_queue: JobQueue) -> None:
+    """If this server loses the job's writes, it also loses the end of the job."""
+
+    async def work(_: bytes) -> Sequence[bytes]:
+        await own_queue.read_depth()
+        return ()
+
+    for number in range(20):
+        await own_queue.add(b"%d" % number)
+    await own_queue.node.execute("CONFIG", "RESETSTAT")
+    assert await run_until_empty(own_queue, work)
+    assert b"cmdstat_info" not in await own_queue.node.execute("INFO", "commandstats")
+
+
+async def test_each_queue_of_the_container_is_known_everywhere(services: Services) -> None:
+    names = services.background_queues.keys()
+    assert names <= {*QUEUE_NAMES}
+    assert names <= LABELS["queue"].keys()
+    assert names - {OUTBOX} <= LABELS["job"].keys()
+    assert names - {OUTBOX} <= JOB_DESCRIPTIONS.keys()
+
+
+async def test_the_jobs_of_each_queue_are_in_a_backup_but_heartbeats_and_locks_are_not(services: Services) -> None:
+    for each in services.background_queues.values():
+        for key in (each.queue.stream_key, each.queue.dead_letters_key, each.queue.waiting_jobs_key("7")):
+            assert not NOT_BACKED_UP.fullmatch(key)
+        assert NOT_BACKED_UP.fullmatch(each.queue.heartbeat_key("abad1dea"))
+    assert NOT_BACKED_UP.fullmatch("jobs:{mailer}:lock")
+
+
+async def test_a_worker_of_each_queue_tries_a_job_no_longer_than_others_leave_it(services: Services) -> None:
+    for each in services.background_queues.values():
+        assert each.job_timeout_s * 1_000 < each.queue.retry_policy.stuck_after_ms

