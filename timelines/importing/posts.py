@@ -103,6 +103,28 @@ async def ignore_progress(number: int) -> None:
     """Do nothing."""
 
 
+@dataclass(slots=True)
+class RowReader:
+    """Parses the rows of a file after the first `offset`."""
+
+    file: PostSource
+    rules: RowRules
+    tally: Tally
+    offset: int
+    slice_end: SliceEnded | None = None
+    """Set if the slice ended at a refused row. The rows before it are imported first."""
+
+    def __iter__(self) -> Iterator[PostRow]:
+        try:
+            for number, line in self.file.lines(self.tally, self.offset):
+                try:
+                    yield self.rules.parse(number, line)
+                except ROW_ERRORS as error:
+                    self.tally.refuse_row(number, error)
+        except SliceEnded as slice_end:
+            self.slice_end = slice_end
+
+
 @dataclass(kw_only=True, slots=True)
 class PostsImport:
     """Imports posts.
@@ -134,8 +156,8 @@ class PostsImport:
         """
         owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
         size = self.rows_per_segment if isinstance(file, LineFile) else ARCHIVE_ROWS_PER_SEGMENT
-        ended: list[SliceEnded] = []
-        segments = _segments(self._read_rows(file, options.rules, tally, offset, ended), size)
+        reader = RowReader(file, options.rules, tally, offset)
+        segments = _segments(reader, size)
         while segment := await asyncio.to_thread(next, segments, None):
             missing = await self._drop_existing(segment, options, tally)
             if options.dry_run:
@@ -145,11 +167,11 @@ class PostsImport:
             else:
                 owners |= {row.handle: options.owner_id for row in missing if options.owner_id is not None}
                 await self._import(missing, file, owners, tally, now_ms, options)
-            if not ended:
+            if reader.slice_end is None:
                 await progress(segment[-1].number)
-        if ended:
-            await progress(ended[0].number)
-            raise ended[0]
+        if reader.slice_end is not None:
+            await progress(reader.slice_end.number)
+            raise reader.slice_end
 
     async def _drop_existing(self, rows: list[PostRow], options: PostsOptions, tally: Tally) -> list[PostRow]:
         """Return the rows without those that are posts of this site which the owner has."""
@@ -177,19 +199,6 @@ class PostsImport:
         if not account_ids:
             raise NoGraph
         return dict(zip(authors, map(AccountId, account_ids), strict=False))
-
-    def _read_rows(
-        self, file: PostSource, rules: RowRules, tally: Tally, offset: int, ended: list[SliceEnded]
-    ) -> Iterator[PostRow]:
-        """Yield the rows. If the slice ends at a refused row, add this to `ended` after the rows before it."""
-        try:
-            for number, line in file.lines(tally, offset):
-                try:
-                    yield rules.parse(number, line)
-                except ROW_ERRORS as error:
-                    tally.refuse_row(number, error)
-        except SliceEnded as slice_ended:
-            ended.append(slice_ended)
 
     async def _import(
         self, segment: list[PostRow], file: PostSource, owners: dict[str, AccountId], tally: Tally, now_ms: int,

@@ -234,12 +234,6 @@ class ImportService:
             if is_over:
                 raise SliceEnded(number)
 
-        def check_refused(number: int, reason: str) -> None:
-            if number == UNREADABLE_ROWS_MAX == sum(tally.refused[each] for each in UNREADABLE_REASONS):
-                raise ArchiveUnreadable("unknown_format")
-            if number >= IMPORT_ROWS_CAP or time.monotonic() >= until:
-                raise SliceEnded(number)
-
         async def record(posts: list[ImportedPost]) -> None:
             expires_ms = self.clock.now_ms() + 2 * self.archive_keep_ms  # an undoing may begin in the last minute
             await self.transfers.add_imported(account_id, transfer.id, posts, expires_ms)
@@ -257,7 +251,7 @@ class ImportService:
             base_url=transfer.base_url, record=record,
         )  # fmt: skip
         if transfer.offset < REACTIONS_OFFSET:
-            tally.on_refused = check_refused
+            tally.on_refused = lambda number, _reason: _check_refused(number, tally, until)
             await self.posts_import.run(archive, options, tally, now_ms, offset=transfer.offset, progress=progress)
             tally.on_refused = Tally().on_refused
         if isinstance(archive, AccountArchive):
@@ -326,3 +320,11 @@ class ImportService:
 def open_archive(file: IO[bytes], handle: str, base_url: str = "") -> AccountArchive | BlueskyArchive:
     """Open an archive of a known kind, whose posts the account of this handle gets. Raises ArchiveUnreadable."""
     return BlueskyArchive(file, handle) if is_car(file) else AccountArchive(file, handle, base_url)
+
+
+def _check_refused(number: int, tally: Tally, until: float) -> None:
+    """Raise ArchiveUnreadable if all first rows are unreadable, or SliceEnded above the limits of rows and time."""
+    if number == UNREADABLE_ROWS_MAX == sum(tally.refused[each] for each in UNREADABLE_REASONS):
+        raise ArchiveUnreadable("unknown_format")
+    if number >= IMPORT_ROWS_CAP or time.monotonic() >= until:
+        raise SliceEnded(number)

@@ -118,6 +118,26 @@ class LargeBodies:
             if request.channel is not None:
                 request.channel._networkProducer.resumeProducing()
 
+    def find_room(self, request: Any) -> int:
+        """Return the number of further bytes of the body to store: up to one above its limit."""
+        if request.body_max_bytes is None:
+            request.body_max_bytes = self.small_max_bytes
+            self.ask_for_permit(request)
+        room: int = request.body_max_bytes + 1 - request.content.tell()
+        return room
+
+    def finish_body(self, request: Any) -> None:
+        """Give the application the file with a large body. daphne would read all of it into memory."""
+        try:
+            request.content.flush()
+        except OSError as error:
+            _fail_content(request, error)
+        if request.body_timer is not None:
+            request.body_timer.cancel()
+        takes_files = request.body_max_bytes is not None and request.body_max_bytes > self.small_max_bytes
+        if takes_files and request.content.seek(0, os.SEEK_END) > self.small_max_bytes:
+            request.content = ContentFile(request.content)
+
     def release(self, request: Any) -> None:
         """End the count of the body of a request. The call may be repeated."""
         if request.body_timer is not None:
@@ -127,6 +147,12 @@ class LargeBodies:
             self._unfinished[account_id] -= size
             if not self._unfinished[account_id]:
                 del self._unfinished[account_id]
+
+
+def _fail_content(request: Any, error: OSError) -> None:
+    with suppress(OSError):
+        request.content.close()
+    request.content = FailedContent(error)
 
 
 def _first_header(request: Any, name: bytes) -> bytes:
@@ -159,33 +185,15 @@ def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
                 self.content = FailedContent(error)
 
         def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
-            if self.body_max_bytes is None:
-                self.body_max_bytes = bodies.small_max_bytes
-                bodies.ask_for_permit(self)
-            room = self.body_max_bytes + 1 - self.content.tell()
-            if room > 0:
+            if (room := bodies.find_room(self)) > 0:
                 try:
                     super().handleContentChunk(data[:room])
                 except OSError as error:
-                    self.fail_content(error)
+                    _fail_content(self, error)
 
         def process(self) -> Any:
-            """Give the application the file with a large body. daphne would read all of it into memory."""
-            try:
-                self.content.flush()
-            except OSError as error:
-                self.fail_content(error)
-            if self.body_timer is not None:
-                self.body_timer.cancel()
-            takes_files = self.body_max_bytes is not None and self.body_max_bytes > bodies.small_max_bytes
-            if takes_files and self.content.seek(0, os.SEEK_END) > bodies.small_max_bytes:
-                self.content = ContentFile(self.content)
+            bodies.finish_body(self)
             return super().process()
-
-        def fail_content(self, error: OSError) -> None:
-            with suppress(OSError):
-                self.content.close()
-            self.content = FailedContent(error)
 
         def finish(self) -> None:
             bodies.release(self)
