@@ -442,11 +442,6 @@ async def _deleted_fields() -> dict[str, str]:
     return {**empty_profile, "password": await passwords.hash_password(None)}
 
 
-_EMPTY_ACCOUNT = Account()
-
-
 async def _account_without_password(handle: str, now_ms: int) -> Account:
-    account = _EMPTY_ACCOUNT.copy()
-    account.handle = account.display_name = handle
-    account.password, account.created_ms = await passwords.hash_password(None), now_ms
-    return account
+    password = await passwords.hash_password(None)
+    return Account(handle=handle, display_name=handle, password=password, created_ms=now_ms)

@@ -435,10 +435,7 @@ class MediaService:
         return bool(ids)
 
     async def measure(self) -> None:
-        """Measure the folder for the page of operators, and delete the files that killed processes left there.
-
-        Another storage than a folder cannot be measured.
-        """
+        """Measure the folder, if the storage is one, and delete the abandoned files of killed processes."""
         await self.files.delete_abandoned(self.clock.now_ms() - ABANDONED_FILE_MS)
         measured = await self.files.measure()
         if measured is not None:
