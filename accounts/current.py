@@ -8,7 +8,9 @@ import asyncio
 from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-S = TypeVar("S")
+from socialsite.service import Service
+
+S = TypeVar("S", bound=Service)
 
 
 class ServiceRegistry(Protocol):

@@ -12,6 +12,7 @@ import structlog
 
 from accounts.models import Account
 from socialsite.ids import AccountId
+from socialsite.service import Service
 from socialsite.store.commands import Command, Reply
 from socialsite.store.errors import StoreError
 from socialsite.web.requests import Badge
@@ -41,7 +42,7 @@ OnAccountDeleted = Callable[[AccountId], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class BadgePort:
+class BadgePort(Service):
     """Reads the viewer's unread notifications in the round trip that reads the session."""
 
     read_command: Callable[[AccountId], Command]

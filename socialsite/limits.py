@@ -25,6 +25,7 @@ from socialsite.clock import DAY_MS, Clock, FixedClock
 from socialsite.errors import AccountSilenced, NewcomerLimited, RateLimited
 from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
+from socialsite.service import Service
 from socialsite.store.commands import Command
 from socialsite.store.errors import StoreError, WritesRefused
 
@@ -110,7 +111,7 @@ def address_identifier(address: str) -> Identifier:
     return Identifier.address(address)
 
 
-class ActionLimits:
+class ActionLimits(Service):
     """Enforces the rules of settings.RATE_LIMITS. An action has no limit if its rule is off or absent."""
 
     def __init__(

@@ -50,6 +50,7 @@ from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.recipes.rate_limit import Identifier
+from socialsite.service import Service
 from socialsite.store.read import Read
 
 ACCOUNTS_PER_IMPORT_BATCH = 1000
@@ -60,7 +61,7 @@ log = structlog.get_logger("accounts.security")
 
 
 @dataclass(kw_only=True, slots=True)
-class AccountService(AccountLookup):
+class AccountService(AccountLookup, Service):
     """Reads and changes accounts. The field `end_sessions` is the method SessionService.end_all."""
 
     end_sessions: EndSessions

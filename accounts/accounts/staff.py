@@ -14,6 +14,7 @@ from accounts.errors import AccountNotFound, LastOwner, StaffCapReached
 from accounts.models import Account
 from accounts.roles import OWNER, ROLES, Role, rank
 from socialsite.ids import AccountId
+from socialsite.service import Service
 
 MAX_COMPARISONS = 10
 """The maximum number of comparisons of the list and the copy while other requests change the role."""
@@ -22,7 +23,7 @@ log = structlog.get_logger("accounts.security")
 
 
 @dataclass(kw_only=True, slots=True)
-class StaffService:
+class StaffService(Service):
     accounts: AccountRepository
 
     async def set_role(self, account_id: AccountId, role: Role) -> bool:

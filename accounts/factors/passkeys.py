@@ -35,6 +35,7 @@ from accounts.models import Account
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
+from socialsite.service import Service
 from socialsite.site.hosts import origin_of
 from socialsite.site.service import SiteService
 
@@ -48,7 +49,7 @@ MALFORMED = (
 
 
 @dataclass(kw_only=True, slots=True)
-class PasskeyService:
+class PasskeyService(Service):
     """Passkeys as second factor, as the whole log-in and for a step-up."""
 
     factors: FactorRepository

@@ -31,6 +31,7 @@ from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller, address_identifier
 from socialsite.recipes.rate_limit import Identifier
+from socialsite.service import Service
 
 WRONG_CODES_PER_DAY: Final = 20
 encode = msgspec.msgpack.encode
@@ -39,7 +40,7 @@ log = structlog.get_logger("accounts.security")
 
 
 @dataclass(kw_only=True, slots=True)
-class FactorService:
+class FactorService(Service):
     """The second factors of accounts."""
 
     factors: FactorRepository

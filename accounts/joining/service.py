@@ -47,6 +47,7 @@ from socialsite.clock import DAY_MS
 from socialsite.errors import Forbidden
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import Caller
+from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
 
@@ -62,7 +63,7 @@ log = structlog.get_logger("accounts.security")
 
 
 @dataclass(kw_only=True, slots=True)
-class JoiningService:
+class JoiningService(Service):
     """Creates the accounts of people who sign up, and decides about their applications."""
 
     joining: JoiningRepository

@@ -28,6 +28,7 @@ from socialsite.errors import Conflict
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.rate_limit import Identifier, RateLimiter
+from socialsite.service import Service
 from socialsite.site.hosts import compile_hosts, is_blocked_host
 from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
@@ -44,7 +45,7 @@ log = structlog.get_logger("accounts.security")
 
 
 @dataclass(kw_only=True, slots=True)
-class MailService:
+class MailService(Service):
     """Stores addresses, and adds the jobs of mails."""
 
     mails: MailRepository

@@ -33,6 +33,7 @@ from accounts.sessions.tokens import AccessTokenService
 from accounts.sessions.values import TokenGrant, hash_secret
 from socialsite.ids import AccountId, ClientId, TimeSource
 from socialsite.limits import SITE, ActionLimits, Caller, address_identifier
+from socialsite.service import Service
 
 APP_NAME_MAX_LENGTH = 60
 URI_MAX_LENGTH = 500
@@ -63,7 +64,7 @@ log = structlog.get_logger("accounts.security")
 
 
 @dataclass(kw_only=True, slots=True)
-class OAuthService:
+class OAuthService(Service):
     """Registers apps, and issues codes and access tokens to them."""
 
     oauth: OAuthRepository

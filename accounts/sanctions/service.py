@@ -19,12 +19,13 @@ from accounts.sanctions.sanction import (
 from socialsite.characters import normalize
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
+from socialsite.service import Service
 
 log = structlog.get_logger("accounts.security")
 
 
 @dataclass(kw_only=True, slots=True)
-class SanctionRecords:
+class SanctionRecords(Service):
     """Reads the sanctions of an account, and stores its appeals."""
 
     sanctions: SanctionRepository

@@ -18,6 +18,7 @@ from accounts.security.events import rough_network
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import Caller
+from socialsite.service import Service
 from socialsite.store.commands import load_script
 from socialsite.store.store import Store
 
@@ -76,7 +77,7 @@ class BrowserRecord(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(kw_only=True, slots=True)
-class BrowserRegistry:
+class BrowserRegistry(Service):
     """Stores the known browsers of accounts."""
 
     store: Store

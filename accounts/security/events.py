@@ -16,6 +16,7 @@ from accounts.domain import NO_ACCOUNT_ID
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import Caller
+from socialsite.service import Service
 from socialsite.store.commands import load_script
 from socialsite.store.key import Key
 from socialsite.store.store import Store
@@ -45,7 +46,7 @@ _decoder = msgspec.msgpack.Decoder(SecurityEvent)
 
 
 @dataclass(kw_only=True, slots=True)
-class SecurityEvents:
+class SecurityEvents(Service):
     """Stores and lists the events of accounts."""
 
     store: Store

@@ -14,6 +14,7 @@ from accounts.factors.repository import STORE_BRIEFLY_SCRIPT
 from accounts.models import Account
 from accounts.sessions.values import SessionToken
 from socialsite.ids import AccountId
+from socialsite.service import Service
 from socialsite.store.key import Key
 from socialsite.store.store import Store
 
@@ -21,7 +22,7 @@ PENDING_LOGIN_TTL_MS: Final = 5 * 60_000
 
 
 @dataclass(kw_only=True, slots=True)
-class PendingLogins:
+class PendingLogins(Service):
     """Stores pending log-ins. A new password and a request of deletion end them."""
 
     store: Store

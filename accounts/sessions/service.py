@@ -30,6 +30,7 @@ from accounts.sessions.values import (
 )
 from socialsite.batches import batches
 from socialsite.ids import AccountId, TimeSource
+from socialsite.service import Service
 from socialsite.store.commands import Command, Reply
 
 SESSIONS_PER_CHECK = 500  # sessions checked in one pipeline
@@ -37,7 +38,7 @@ ASYNC_ONLY_MESSAGE = "Sessions are async: use the method of this name with an `a
 
 
 @dataclass(kw_only=True, slots=True)
-class SessionService:
+class SessionService(Service):
     """Opens, reads, lists and ends sessions. Access tokens end together with the sessions of their account."""
 
     sessions: SessionRepository

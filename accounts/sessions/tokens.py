@@ -23,6 +23,7 @@ from accounts.sessions.values import (
     TokenGrant,
 )
 from socialsite.ids import AccountId, ClientId, TimeSource
+from socialsite.service import Service
 from socialsite.store.commands import Command, Reply
 from socialsite.store.store import Store
 
@@ -31,7 +32,7 @@ GRANT_KEY = "grant"
 
 
 @dataclass(kw_only=True, slots=True)
-class AccessTokenService:
+class AccessTokenService(Service):
     """Issues and reads access tokens."""
 
     tokens: SessionRepository

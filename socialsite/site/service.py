@@ -13,6 +13,7 @@ import msgspec
 import structlog
 
 from socialsite.errors import Unavailable
+from socialsite.service import Service
 from socialsite.site.announcements import Announcements, add
 from socialsite.site.repository import SiteRepository, announcements_key, settings_key
 from socialsite.site.rules import DEFAULT_RULES
@@ -26,7 +27,7 @@ log = structlog.stdlib.get_logger("socialsite.site")
 
 
 @dataclass(kw_only=True, slots=True)
-class SiteService:
+class SiteService(Service):
     """Reads and changes the settings. Fields of `site_environment` cannot be changed."""
 
     site_repository: SiteRepository

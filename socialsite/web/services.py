@@ -18,10 +18,11 @@ from socialsite.analytics.stats import Statistics
 from socialsite.clock import Clock, FixedClock
 from socialsite.recipes.rate_limit import RateLimiter, Rule
 from socialsite.recipes.worker import BackgroundQueue
+from socialsite.service import Service
 from socialsite.service_config import ServiceConfig
 from socialsite.store.store import Store
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Service)
 
 
 class SiteServices(Protocol):

@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from socialsite.container import Services
+from socialsite.outgoing.requests import OutgoingClient
+
 Write = Callable[[bytes], Awaitable[None]]
 Answer = bytes | Callable[[Write], Awaitable[None]]
 
@@ -80,3 +83,9 @@ async def remote_server(
         yield site
     finally:
         server.close()
+
+
+def use_client(services: Services, client: OutgoingClient) -> None:
+    """Send the requests of these services to other sites with this client."""
+    services.outgoing = services.previews.outgoing = client
+    services.push.outgoing = services.push_sending.outgoing = client

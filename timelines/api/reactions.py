@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from msgspec import Raw
 
 from socialsite.ids import PostId
+from socialsite.service import Service
 from socialsite.web.requests import AsyncView, SiteRequest, require_viewer_id, writing
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields, limit_field
@@ -20,7 +21,7 @@ from timelines.pins.service import PinService
 from timelines.reactions.bookmarks import Bookmark, BookmarkCursor, BookmarksPage
 from timelines.reactions.service import ReactionsService
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Service)
 
 
 def action_endpoint(

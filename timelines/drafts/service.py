@@ -20,6 +20,7 @@ from socialsite.errors import ApiError, Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, newcomer_caller, refuse_silenced
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.web.requests import FormFields
@@ -48,7 +49,7 @@ KEPT_MS = 60 * DAY_MS
 
 
 @dataclass(kw_only=True, slots=True)
-class DraftService:
+class DraftService(Service):
     """Stores drafts, and publishes scheduled posts at their time."""
 
     drafts: Drafts

@@ -12,6 +12,7 @@ from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, Caller, address_identifier, request_address
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Service
 from timelines.errors import TransferNotFound, TransferUnderWay
 from timelines.exporting.archive import ArchiveSources, ArchiveWriter
 from timelines.exporting.repository import Transfers
@@ -36,7 +37,7 @@ log = structlog.stdlib.get_logger("timelines.archives")
 
 
 @dataclass(kw_only=True, slots=True)
-class ExportService:
+class ExportService(Service):
     """Writes the archives of accounts, and keeps the transfers of both directions."""
 
     transfers: Transfers

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from socialsite.characters import normalize
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits
+from socialsite.service import Service
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
 from timelines.live_updates.service import LiveService
@@ -22,7 +23,7 @@ Phrase = tuple[str, bool]
 
 
 @dataclass(kw_only=True, slots=True)
-class FilterService:
+class FilterService(Service):
     """Reads and changes filters. `cap` can be exceeded by the number of concurrent requests."""
 
     filters: Filters

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeVar
 
 from socialsite.ids import AccountId
+from socialsite.service import Service
 from socialsite.web.requests import SiteRequest
 from timelines.following.blocks_and_mutes import BlocksAndMutesService as Relations
 from timelines.following.follow_requests import FollowRequestService as Requests
 from timelines.following.service import FollowingService
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Service)
 RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]]
 """(request, viewer, other account) -> anything."""
 

@@ -16,6 +16,7 @@ from accounts.errors import AccountNotFound
 from accounts.joining.service import check_text
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
+from socialsite.service import Service
 from socialsite.store import Read, Store, combine
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf, NotesCapReached
@@ -42,7 +43,7 @@ BLOCKS, MUTES, HIDDEN_BOOSTS = range(3)
 
 
 @dataclass(kw_only=True, slots=True)
-class BlocksAndMutesService:
+class BlocksAndMutesService(Service):
     """Performs these actions. A cap can be exceeded by the number of concurrent requests."""
 
     store: Store

@@ -10,6 +10,7 @@ from functools import partial
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
+from socialsite.service import Service
 from socialsite.store import Read
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import RequesterFollowingCapReached
@@ -21,7 +22,7 @@ from timelines.visibility.accounts import load_visible_page, require_visible
 
 
 @dataclass(kw_only=True, slots=True)
-class FollowRequestService:
+class FollowRequestService(Service):
     """Accepts, refuses and lists follow requests. `following_cap` has the same meaning as in FollowingService."""
 
     follow_requests: FollowRequests

@@ -9,6 +9,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
+from socialsite.service import Service
 from socialsite.store import Read
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import CannotFollowSelf, FollowingCapReached, FollowRequestsCapReached
@@ -22,7 +23,7 @@ from timelines.visibility.accounts import ReadPage, load_visible_page
 
 
 @dataclass(kw_only=True, slots=True)
-class FollowingService:
+class FollowingService(Service):
     """Follows and unfollows accounts. `following_cap` is the number of accounts that an account may follow.
 
     Concurrent requests can exceed the cap by their number.

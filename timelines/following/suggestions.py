@@ -12,6 +12,7 @@ import msgspec
 
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, TimeSource
+from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store import Store
 from socialsite.web.cache import get_or_compute
@@ -56,7 +57,7 @@ class Suggestion:
 
 
 @dataclass(kw_only=True, slots=True)
-class FollowSuggestionService:
+class FollowSuggestionService(Service):
     """Finds suggestions for a viewer.
 
     It leaves out accounts that the viewer follows, has requested to follow, blocks or mutes, or that block the viewer.

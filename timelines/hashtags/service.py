@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.service import Service
 from timelines.errors import FollowedHashtagsCapReached
 from timelines.hashtags.followed import FollowedHashtags
 from timelines.pages.menu_cache import MenuCache
@@ -12,7 +13,7 @@ HASHTAGS_IN_MENU = 4
 
 
 @dataclass(slots=True)
-class FollowedHashtagService:
+class FollowedHashtagService(Service):
     """Follows and unfollows hashtags. Callers pass normalized hashtags."""
 
     repository: FollowedHashtags

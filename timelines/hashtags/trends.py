@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId, TimeSource, ms_from_id
+from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store import StoreError
 from socialsite.web.cache import get_or_compute
@@ -50,7 +51,7 @@ T = TypeVar("T", Trend, ExploredHashtag)
 
 
 @dataclass(kw_only=True, slots=True)
-class TrendService:
+class TrendService(Service):
     """Counts and reads trends. If no hashtag reaches MIN_ACCOUNTS, the side panel shows the newest hashtags."""
 
     trends: Trends

@@ -20,6 +20,7 @@ from accounts.mail.service import MailService
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller, request_address, worker_caller
 from socialsite.recipes.job import PermanentFailure
+from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
@@ -61,7 +62,7 @@ log = structlog.stdlib.get_logger("timelines.archives")
 
 
 @dataclass(kw_only=True, slots=True)
-class ImportService:
+class ImportService(Service):
     """Imports of people, and the handler of the queue `archives`."""
 
     exports: ExportService

@@ -8,6 +8,7 @@ from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
+from socialsite.service import Service
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached
 from timelines.graph.follow import FollowCursor, FollowPage
@@ -36,7 +37,7 @@ NEW = ListId(0)
 
 
 @dataclass(kw_only=True, slots=True)
-class ListService:
+class ListService(Service):
     """Reads and changes lists. `members_cap` and `lists_cap` can be exceeded by the number of concurrent requests."""
 
     repository: Lists

@@ -7,6 +7,7 @@ from functools import partial
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import MAX_ID, AccountId
+from socialsite.service import Service
 from timelines.errors import ListNotFound
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.ids import ListId
@@ -92,7 +93,7 @@ class Channel:
 
 
 @dataclass(kw_only=True, slots=True)
-class ChannelResolver:
+class ChannelResolver(Service):
     """Finds the channel of a timeline name."""
 
     reading: ReadingService

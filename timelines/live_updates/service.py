@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.presence import Presence, fixed_channel, process_channel
 from socialsite.recipes.pubsub_listener import PubSubListener
+from socialsite.service import Service
 from socialsite.store import Key, Store, StoreError
 from timelines.ids import ListId
 from timelines.live_updates.delivery_lag import DeliveryLag
@@ -37,7 +38,7 @@ OnlineReaders = Mapping[str, tuple[Sequence[AccountId], Sequence[ListId]]]
 """The accounts and the lists with open timelines, by process."""
 
 
-class LiveService:
+class LiveService(Service):
     """Publishes messages without content. The receiving process checks what its readers may see."""
 
     def __init__(self, *, store: Store, clock: TimeSource, lag: DeliveryLag) -> None:

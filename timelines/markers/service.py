@@ -4,6 +4,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from socialsite.ids import AccountId, PostId
+from socialsite.service import Service
 from socialsite.store import Store
 from timelines.errors import TimelineNotFound
 from timelines.markers.marker import Marker, has_marker
@@ -11,7 +12,7 @@ from timelines.markers.repository import Markers
 
 
 @dataclass(slots=True)
-class MarkerService:
+class MarkerService(Service):
     """Reads and moves markers.
 
     A marker moves back only if `back` is true, so that devices do not disturb each other.

@@ -21,6 +21,7 @@ from socialsite.errors import Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Service
 from socialsite.site.service import SiteService
 from timelines.errors import MediaInvalid, MediaNotFound, MediaQuotaReached, MediaRefused, PostInvalid
 from timelines.media.links import is_link_key
@@ -71,7 +72,7 @@ log = structlog.stdlib.get_logger("timelines.media")
 
 
 @dataclass(kw_only=True, slots=True)
-class MediaService:
+class MediaService(Service):
     """The pictures of posts, avatars, headers and the logo of the site. The quotas are in bytes, 0 is no quota."""
 
     rows: MediaRows

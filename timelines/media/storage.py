@@ -16,6 +16,7 @@ from pathlib import Path
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, default_storage
 
+from socialsite.service import Service
 from timelines.media.media import all_files, name_of_file
 
 CHUNK_BYTES = 256 * 1024
@@ -52,7 +53,7 @@ class TemporaryMedia(File):  # type: ignore[type-arg]  # Django is not generic a
             os.unlink(str(self.name))
 
 
-class MediaFiles:
+class MediaFiles(Service):
     """Writes, reads and deletes the files of the storage."""
 
     @property

@@ -12,6 +12,7 @@ from typing import Protocol
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED
 from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, ms_from_id
+from socialsite.service import Service
 from socialsite.store import Read, Reply
 from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
@@ -57,7 +58,7 @@ class PushEvents(Protocol):
 
 
 @dataclass(kw_only=True, slots=True)
-class NotificationService:
+class NotificationService(Service):
     """Writes and reads notifications.
 
     The worker notifies about posts (`notify`); other services notify about their actions (`add`). If an action is

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from socialsite.ids import AccountId, PostId
+from socialsite.service import Service
 from socialsite.store import Store
 from timelines import keys
 from timelines.errors import PostNotFound
@@ -14,7 +15,7 @@ MUTED_THREADS_CAP = 200
 
 
 @dataclass(kw_only=True, slots=True)
-class MutedThreadService:
+class MutedThreadService(Service):
     """Mutes and unmutes the thread of a post that the account may see. Each read of notifications checks the mutes."""
 
     store: Store

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from socialsite.ids import AccountId, PostId
+from socialsite.service import Service
 from socialsite.store import Store
 from timelines.errors import NotPinnable, PinsCapReached, PostNotFound
 from timelines.pages.page import HydratedPost
@@ -17,7 +18,7 @@ from timelines.visibility.rights import ViewContext
 
 
 @dataclass(kw_only=True, slots=True)
-class PinService:
+class PinService(Service):
     store: Store
     pins: Pins
     posts: PostRepository

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Service
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines.errors import AlreadyVoted, OneChoiceOnly, PollEnded, PostNotFound, VoteInvalid
 from timelines.live_updates.service import LiveService
@@ -28,7 +29,7 @@ ENDS_PER_BATCH, VOTERS_PER_BATCH = 50, 200
 
 
 @dataclass(kw_only=True, slots=True)
-class PollService:
+class PollService(Service):
     """Stores votes, and notifies the author and the voters of ended polls."""
 
     polls: PollRepository

@@ -15,6 +15,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store import Store, StoreError
 from timelines.pages.page import HydratedPost
@@ -35,7 +36,7 @@ MAX_LANGUAGES = 10
 
 
 @dataclass(kw_only=True, slots=True)
-class PopularPostsService:
+class PopularPostsService(Service):
     popular: PopularPosts
     store: Store
     posts: PostRepository

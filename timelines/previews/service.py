@@ -14,6 +14,7 @@ from socialsite.limits import ActionLimits, worker_caller
 from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse, join_url
 from socialsite.recipes.job import make_job_decoder
 from socialsite.recipes.job_queue import JobQueue
+from socialsite.service import Service
 from socialsite.store import Store
 from timelines.errors import PostNotFound
 from timelines.live_updates.service import LiveService
@@ -65,7 +66,7 @@ class PreviewQueue(JobQueue):
 
 
 @dataclass(kw_only=True, slots=True)
-class PreviewService:
+class PreviewService(Service):
     previews: PreviewRepository
     expired_previews: ExpiredPreviews
     preview_queue: PreviewQueue

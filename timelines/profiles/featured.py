@@ -12,6 +12,7 @@ from accounts.domain import Preferences, PreferencesChange
 from accounts.models import Account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
+from socialsite.service import Service
 from timelines.following.service import FollowingService
 from timelines.reading.service import ReadingService
 
@@ -31,7 +32,7 @@ class HashtagUse:
 
 
 @dataclass(kw_only=True, slots=True)
-class FeaturedService:
+class FeaturedService(Service):
     """Changes and reads what an account features. Callers pass normalized hashtags."""
 
     accounts: AccountService

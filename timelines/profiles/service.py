@@ -16,6 +16,7 @@ from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.service import Service
 from socialsite.store import Read, Store
 from socialsite.tasks import run_together
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -85,7 +86,7 @@ class ProfileRequest(NamedTuple):
 
 
 @dataclass(kw_only=True, slots=True)
-class ProfileService:
+class ProfileService(Service):
     """Reads the pages of accounts. It writes nothing."""
 
     store: Store

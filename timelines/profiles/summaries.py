@@ -13,6 +13,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import Author, QuotePolicy
 from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource, ms_from_id
+from socialsite.service import Service
 from socialsite.store import Store
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.graph.follow import FollowCounts
@@ -45,7 +46,7 @@ class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
 
 
 @dataclass(kw_only=True, slots=True)
-class AccountSummaryService:
+class AccountSummaryService(Service):
     """Reads summaries of accounts in any state. Callers leave out the accounts that their viewer may not see."""
 
     store: Store

@@ -14,6 +14,7 @@ from msgspec import structs
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.job_queue import JobQueue
+from socialsite.service import Service
 from socialsite.store import NotDurable
 from socialsite.store.aof import wait_for_aof_during
 from timelines.errors import EditConflict, EditsCapReached, PostInvalid, PostNotFound, PostUnconfirmed
@@ -36,7 +37,7 @@ MAX_ATTEMPTS = 5
 
 
 @dataclass(kw_only=True, slots=True)
-class EditService:
+class EditService(Service):
     """Edits posts, and reads their versions."""
 
     posts: PostRepository

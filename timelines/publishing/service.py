@@ -21,6 +21,7 @@ from msgspec import structs
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.memory_guard import MemoryGuard
+from socialsite.service import Service
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
 from socialsite.tasks import run_all_to_end, run_together
@@ -60,7 +61,7 @@ class BoostRemover(Protocol):
     async def delete_boosts(self, original_id: PostId) -> int: ...
 
 
-HoldPost = Callable[[AccountId, PostForm], Awaitable[None]]
+HoldPost = Callable[[AccountId, PostForm], Awaitable[object]]
 """Stores a post that staff looks at before it is published (DraftService)."""
 ANNOUNCED_QUOTES = 100
 """The number of newest quotes whose open pages show at once that the quoted post was edited or deleted."""
@@ -77,7 +78,7 @@ class Request:
 
 
 @dataclass(kw_only=True, slots=True)
-class PublishingService:
+class PublishingService(Service):
     """Publishes and deletes posts."""
 
     posts: PostRepository

@@ -15,6 +15,7 @@ from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.service import Service
 from socialsite.store import Read, Store, StoreError
 from timelines.push.repository import SUBSCRIPTIONS_CAP, PushSubscriptions
 from timelines.push.subscription import PushPolicy, PushSubscription, VapidKey
@@ -54,7 +55,7 @@ class PushQueue(JobQueue):
 
 
 @dataclass(kw_only=True, slots=True)
-class PushService:
+class PushService(Service):
     """Subscribes devices, and queues the messages of new notifications.
 
     A subscription ends with its session or access token. Nothing is queued if the site or the reader has no push

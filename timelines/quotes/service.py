@@ -15,6 +15,7 @@ from msgspec import structs
 from accounts.accounts.service import AccountService
 from accounts.domain import QuotePolicy
 from socialsite.ids import AccountId, PostId
+from socialsite.service import Service
 from socialsite.store import Store
 from timelines.errors import PostInvalid, PostNotFound
 from timelines.graph.repository import Follows
@@ -37,7 +38,7 @@ class QuoteApproval(NamedTuple):
 
 
 @dataclass(kw_only=True, slots=True)
-class QuoteService:
+class QuoteService(Service):
     """Checks, stores, revokes and lists quotes."""
 
     store: Store

@@ -15,6 +15,7 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.memory_guard import MemoryGuard
+from socialsite.service import Service
 from socialsite.store import Store
 from socialsite.tasks import run_together
 from timelines.errors import NotBoostable, PostNotFound
@@ -40,7 +41,7 @@ UNDONE_AT_ONCE = 50  # the reactions of a deleted account that share round trips
 
 
 @dataclass(kw_only=True, slots=True)
-class ReactionsService:
+class ReactionsService(Service):
     """Performs likes, boosts and bookmarks."""
 
     reactions: Reactions

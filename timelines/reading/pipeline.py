@@ -12,6 +12,7 @@ import msgspec
 
 from accounts.domain import DELETED, Author
 from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.service import Service
 from timelines.pages.page import (
     HydratedPost,
     PageRequest,
@@ -53,7 +54,7 @@ class VisiblePost(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(kw_only=True, frozen=True, slots=True)
-class ReadPipeline:
+class ReadPipeline(Service):
     """Reads pages and posts for one viewer, or one post for many viewers."""
 
     sources: Sources

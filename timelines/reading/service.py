@@ -9,6 +9,7 @@ from typing import Protocol, Unpack
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits
 from socialsite.recipes.rate_limit import Identifier
+from socialsite.service import Service
 from socialsite.store import Read, WritesRefused
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.merging import MAX_FEEDS_PER_READ
@@ -50,7 +51,7 @@ class ListRules(Protocol):
 
 
 @dataclass(kw_only=True, slots=True)
-class ReadingService:
+class ReadingService(Service):
     """Reads pages of every timeline. `viewer_id` is None for visitors.
 
     The keyword arguments `part` select a part of the timeline (`PagePart`). Ids and counts of pages for visitors may

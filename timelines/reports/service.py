@@ -23,6 +23,7 @@ from socialsite.errors import Invalid, Unavailable
 from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.tasks import run_together
@@ -92,7 +93,7 @@ NO_BACKLOG = Backlog(0, None)
 
 
 @dataclass(kw_only=True, slots=True)
-class ReportService:
+class ReportService(Service):
     """Stores reports, claims them for a staff member, and closes them."""
 
     reports: Reports

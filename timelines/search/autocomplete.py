@@ -7,6 +7,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
+from socialsite.service import Service
 from socialsite.store import Store
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.graph.repository import Follows
@@ -23,7 +24,7 @@ CANDIDATES_PER_PARTITION = 20
 
 
 @dataclass(kw_only=True, slots=True)
-class AutocompleteService:
+class AutocompleteService(Service):
     store: Store
     names: NameIndex
     hashtag_timelines: HashtagTimelines

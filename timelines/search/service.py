@@ -12,6 +12,7 @@ from typing import Literal
 from accounts.accounts.service import AccountService
 from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.service import Service
 from socialsite.tasks import run_together
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
 from timelines.reading.pipeline import ReadPipeline
@@ -57,7 +58,7 @@ class SearchResults:
 
 
 @dataclass(kw_only=True, slots=True)
-class SearchService:
+class SearchService(Service):
     index: PostIndex
     pipeline: ReadPipeline
     accounts: AccountService

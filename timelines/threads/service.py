@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from socialsite.ids import AccountId, PostId
+from socialsite.service import Service
 from socialsite.tasks import run_together
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.posts.post import Post
@@ -38,7 +39,7 @@ class ChainEnd(Enum):
 
 
 @dataclass(kw_only=True, slots=True)
-class ThreadService:
+class ThreadService(Service):
     """Reads pages of threads. The caller checks that the viewer may see the post of the page."""
 
     replies: ReplyRepository

@@ -31,10 +31,17 @@ def smtp(settings: Any) -> Iterator[MailServer]:
         yield server
 
 
+@pytest_asyncio.fixture
+async def services(services: Services) -> Services:
+    """Services whose clock stands still, so that a test can reach the next try."""
+    stopped = Services(services.store, FixedClock(services.clock.now_ms()), services.config)
+    await stopped.site.refresh()
+    return stopped
+
+
 @pytest.fixture
 def clock(services: Services) -> FixedClock:
-    """Stop the clock of the services, so that a test can reach the next try."""
-    services.clock = FixedClock(services.clock.now_ms())
+    assert isinstance(services.clock, FixedClock)
     return services.clock
 
 

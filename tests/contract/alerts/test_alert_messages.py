@@ -26,7 +26,7 @@ from tests.contract.alerts.conftest import ADDRESS, OperatorMail, make_operator
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.push_device import PushDevice, push_service
 from tests.support.redis_server import RedisServer
-from tests.support.remote_server import RemoteServer, Write, respond
+from tests.support.remote_server import RemoteServer, Write, respond, use_client
 from tests.support.waiting import eventually
 from tests.support.world import World
 from timelines.audit.sampler import DamageCounts
@@ -93,7 +93,7 @@ async def test_staff_chooses_push_or_nothing(operator: OperatorMail, tmp_path: P
     services = operator.services
     counts = DamageCounts(services.store)
     async with push_service(tmp_path) as (server, client):
-        services.outgoing = client
+        use_client(services, client)
         server.answers["/device"] = respond(b"", "text/plain", status="201 Created")
         device = PushDevice(server.origin + "/device")
         session = await services.access_tokens.issue(operator.sam.account, _grant())
@@ -133,7 +133,7 @@ async def test_staff_that_chose_push_gets_a_mail_if_no_browser_is_left(operator:
 async def test_one_push_message_has_all_alerts_that_begin_together(operator: OperatorMail, tmp_path: Path) -> None:
     services = operator.services
     async with push_service(tmp_path) as (server, client):
-        services.outgoing = client
+        use_client(services, client)
         server.answers["/device"] = respond(b"", "text/plain", status="201 Created")
         device = await _add_device(operator, server)
         await DamageCounts(services.store).add({"x": 2})
@@ -152,7 +152,7 @@ async def test_one_push_message_has_all_alerts_that_begin_together(operator: Ope
 async def test_staff_gets_a_push_message_if_no_worker_runs(operator: OperatorMail, tmp_path: Path) -> None:
     services = operator.services
     async with push_service(tmp_path) as (server, client):
-        services.outgoing = client
+        use_client(services, client)
         server.answers["/device"] = respond(b"", "text/plain", status="201 Created")
         device = await _add_device(operator, server)
         await services.outbox.deregister("abad1dea")
@@ -176,7 +176,7 @@ async def test_a_push_service_that_does_not_answer_delays_no_mail(operator: Oper
     await services.staff.set_role(pat.id, "owner")
     await services.mail.mails.change(pat.id, address="pat@example.org", language="en")
     async with push_service(tmp_path) as (server, client):
-        services.outgoing = client
+        use_client(services, client)
         server.answers["/device"] = wait
         await _add_device(operator, server)
         await services.outbox.deregister("abad1dea")

@@ -27,7 +27,7 @@ from tests.support.certificates import Certificates
 from tests.support.commands import run_command
 from tests.support.mail_server import mail_server
 from tests.support.redis_server import RedisServer
-from tests.support.remote_server import remote_server
+from tests.support.remote_server import remote_server, use_client
 from tests.support.replicas import is_replicated, replicated_server
 from tests.support.small_disk import mounted_disk
 from tests.support.waiting import eventually
@@ -199,7 +199,7 @@ async def test_a_certificate_that_ends_soon_or_is_refused(
     await use(90)
     async with remote_server(tls=tls) as server:
         settings.SITE_URL = server.origin
-        operator.services.outgoing = OutgoingClient(exempt=server.exempt, ssl_context=trust)
+        use_client(operator.services, OutgoingClient(exempt=server.exempt, ssl_context=trust))
         await hold_alert(operator, lambda: use(2), lambda: use(90), "The certificate ends soon")
         await hold_alert(operator, lambda: use(2, trusts=False), lambda: use(90), "The certificate ends soon")
 

@@ -16,7 +16,7 @@ from socialsite.outgoing.requests import OutgoingClient
 from tests.support.api import ApiSite
 from tests.support.noticing import ThreePeople
 from tests.support.pictures import picture
-from tests.support.remote_server import RemoteServer, redirect_to, remote_server, respond
+from tests.support.remote_server import RemoteServer, redirect_to, remote_server, respond, use_client
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.api.presenters import status_json
@@ -61,7 +61,7 @@ class PreviewScene:
 @pytest.fixture
 async def scene(world: World, services: Services) -> AsyncIterator[PreviewScene]:
     async with remote_server() as site:
-        services.outgoing = OutgoingClient(exempt=site.exempt)
+        use_client(services, OutgoingClient(exempt=site.exempt))
         site.answers["/"] = respond(PAGE)
         yield PreviewScene(world, services, site)
 

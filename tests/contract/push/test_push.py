@@ -18,7 +18,7 @@ from socialsite.ids import MAX_ID, PostId
 from socialsite.recipes.job import RetryLater
 from tests.support.noticing import ThreePeople
 from tests.support.push_device import PushDevice, push_service, read_claims
-from tests.support.remote_server import RemoteServer, respond
+from tests.support.remote_server import RemoteServer, respond, use_client
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.push.repository import SUBSCRIPTIONS_CAP
@@ -65,7 +65,7 @@ class PushScene:
 async def scene(world: World, services: Services, tmp_path: Path) -> AsyncIterator[PushScene]:
     activate("en")
     async with push_service(tmp_path) as (server, client):
-        services.outgoing = client
+        use_client(services, client)
         yield PushScene(world, services, server)
 
 

@@ -1,31 +1,32 @@
-"""The container builds each service, with the parts that the types of its fields name."""
+"""The container builds every service when it starts, and refuses to start without one."""
 
-from dataclasses import fields, is_dataclass
-from typing import Protocol, get_type_hints
+import gc
 
 import pytest
 
-from socialsite.container import ATTRIBUTE_BY_CLASS, Services
+from socialsite.container import Services
+from socialsite.service import Service, ServiceNotBuilt
 
 
-@pytest.mark.parametrize("service_class", ATTRIBUTE_BY_CLASS, ids=lambda each: each.__name__)
-async def test_each_service_has_parts_of_the_types_of_its_fields(services: Services, service_class: type) -> None:
-    service = services[service_class]
-    assert isinstance(service, service_class)
-    if not is_dataclass(service_class):
-        return
-    hints = get_type_hints(service_class)
-    for field in fields(service_class):
-        hint, part = hints[field.name], getattr(service, field.name)
-        is_protocol = Protocol in getattr(hint, "__bases__", ())
-        if isinstance(hint, type) and not is_protocol:
-            assert isinstance(part, hint), field.name
-        elif is_protocol:
-            methods = [name for name, member in vars(hint).items() if callable(member) and not name.startswith("_")]
-            assert all(callable(getattr(part, name, None)) for name in methods), field.name
+async def test_no_process_starts_without_an_object_of_each_service_class(services: Services) -> None:
+    class ForgottenService(Service):
+        """A service that a feature declares, but that the container does not build."""
+
+    with pytest.raises(ServiceNotBuilt, match=r"socialsite/container builds no .*\.ForgottenService"):
+        Services(services.store, services.clock, services.config)
+    del ForgottenService
+    gc.collect()
+    Services(services.store, services.clock, services.config)
+
+
+async def test_each_service_is_found_by_its_class(services: Services) -> None:
+    built = {type(service) for service in vars(services).values() if isinstance(service, Service)}
+    assert len(built) > 50
+    for service_class in built:
+        assert type(services[service_class]) is service_class
 
 
 async def test_homes_and_list_timelines_have_their_own_repositories(services: Services) -> None:
-    at = services.repositories
-    assert (services.reading.homes, services.reading.list_timelines) == (at.homes, at.list_timelines)
-    assert (services.fan_out.homes, services.fan_out.list_timelines) == (at.homes, at.list_timelines)
+    repositories = services.repositories
+    for service in (services.reading, services.fan_out, services.rebuilds, services.purging):
+        assert (service.homes, service.list_timelines) == (repositories.homes, repositories.list_timelines)

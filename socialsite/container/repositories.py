@@ -1,7 +1,5 @@
 """The repositories of one event loop, one of each kind over one store."""
 
-from typing import get_type_hints
-
 from accounts.accounts.repository import AccountRepository
 from accounts.factors.repository import FactorRepository
 from accounts.joining.repository import JoiningRepository
@@ -56,51 +54,51 @@ AnyClock = Clock | FixedClock
 class Repositories:
     """One repository of each kind over one store, with the sizes of the configuration."""
 
-    site: SiteRepository
-    joining: JoiningRepository
-    accounts: AccountRepository
-    sessions: SessionRepository
-    oauth: OAuthRepository
-    factors: FactorRepository
-    mails: MailRepository
-    sanctions: SanctionRepository
-    drafts: Drafts
-    transfers: Transfers
-    poll_votes: PollRepository
-    quotes: QuoteRepository
-    hashtag_timelines: HashtagTimelines
-    lists: Lists
-    lag: DeliveryLag
-    notifications: Notifications
-    previews: PreviewRepository
-    push_subscriptions: PushSubscriptions
-    followed_hashtags: FollowedHashtags
-    trends: Trends
-    popular: PopularPosts
-    reactions: Reactions
-    pins: Pins
-    bookmarks: Bookmarks
-    blocks_and_mutes: BlocksAndMutes
-    follow_requests: FollowRequests
-    filters: Filters
-    reports: Reports
-    markers: Markers
-    fan_out_on_read_authors: FanOutOnReadAuthors
-    search_index: PostIndex
-    search_names: NameIndex
-    pending_search_posts: PendingSearchPosts
-    pending_notifications: PendingNotifications
-    media_rows: MediaRows
-    graph_ranks: GraphRanks
-
     def __init__(self, store: Store, clock: AnyClock, config: ServiceConfig) -> None:
+        self.site = SiteRepository(store)
+        self.joining = JoiningRepository(store)
+        self.accounts = AccountRepository(store)
+        self.sessions = SessionRepository(store)
+        self.oauth = OAuthRepository(store)
+        self.factors = FactorRepository(store)
+        self.mails = MailRepository(store)
+        self.sanctions = SanctionRepository(store)
+        self.drafts = Drafts(store)
+        self.transfers = Transfers(store)
+        self.poll_votes = PollRepository(store)
+        self.quotes = QuoteRepository(store)
+        self.hashtag_timelines = HashtagTimelines(store)
+        self.lists = Lists(store)
+        self.lag = DeliveryLag(store)
+        self.notifications = Notifications(store)
+        self.previews = PreviewRepository(store)
+        self.push_subscriptions = PushSubscriptions(store)
+        self.followed_hashtags = FollowedHashtags(store)
+        self.trends = Trends(store)
+        self.popular = PopularPosts(store)
+        self.reactions = Reactions(store)
+        self.pins = Pins(store)
+        self.bookmarks = Bookmarks(store)
+        self.blocks_and_mutes = BlocksAndMutes(store)
+        self.follow_requests = FollowRequests(store)
+        self.filters = Filters(store)
+        self.reports = Reports(store)
+        self.markers = Markers(store)
+        self.fan_out_on_read_authors = FanOutOnReadAuthors(store)
+        self.search_index = PostIndex(store)
+        self.search_names = NameIndex(store)
+        self.pending_search_posts = PendingSearchPosts(store)
+        self.pending_notifications = PendingNotifications(store)
+        self.media_rows = MediaRows(store)
+        self.graph_ranks = GraphRanks(store)
+        self._build_timelines(store, clock, config)
+
+    def _build_timelines(self, store: Store, clock: AnyClock, config: ServiceConfig) -> None:
         partitions, ttl_ms, ahead = config.follow_partitions, config.home_ttl_ms, config.read_ahead
         homes = TimelineCacheSpec(keys.home_timeline, keys.HOME_TIMELINE_KEY_PATTERN, config.home_cap, ttl_ms, ahead)
         list_timelines = TimelineCacheSpec(
             keys.list_timeline, keys.LIST_TIMELINE_KEY_PATTERN, config.list_cap, ttl_ms, ahead
         )
-        for name, repository_class in get_type_hints(Repositories).items():
-            setattr(self, name, repository_class(store))
         self.tokens = SessionRepository(store, ACCESS_TOKEN_LIMITS, are_tokens=True)
         self.app_tokens = SessionRepository(store, APP_TOKEN_LIMITS, are_tokens=True)
         self.archive = create_archive(config.archive_url)
@@ -115,7 +113,3 @@ class Repositories:
         self.imported_posts = ImportedPosts(
             store, profile_cap=config.profile_cap, profile_partitions=config.profile_partitions
         )
-
-    def of_class(self, repository_class: object) -> dict[str, object]:
-        """Return the repositories of this class by their names."""
-        return {name: value for name, value in vars(self).items() if type(value) is repository_class}

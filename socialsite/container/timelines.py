@@ -1,0 +1,180 @@
+"""The services of reading, pictures, notifications, relations, hashtags and search."""
+
+from accounts.ports import BadgePort
+from socialsite.container.accounts import AccountServices
+from timelines.digests.service import DigestService
+from timelines.filters.service import FilterService
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.following.follow_requests import FollowRequestService
+from timelines.following.service import FollowingService
+from timelines.following.suggestions import FollowSuggestionService
+from timelines.hashtags.public_hashtags import PublicHashtags
+from timelines.hashtags.service import FollowedHashtagService
+from timelines.hashtags.trends import TrendService
+from timelines.lists.rules import ListRules
+from timelines.lists.service import ListService
+from timelines.live.channels import ChannelResolver
+from timelines.markers.service import MarkerService
+from timelines.media.processing import MediaProcessing, MediaQueue
+from timelines.media.service import MediaService
+from timelines.media.storage import MediaFiles
+from timelines.notifications.pending import PendingNotificationService
+from timelines.notifications.repository import unread_command
+from timelines.notifications.service import NotificationService
+from timelines.notifications.thread_mutes import MutedThreadService
+from timelines.notifications.visibility import NotificationVisibility
+from timelines.pins.service import PinService
+from timelines.popular.service import PopularPostsService
+from timelines.previews.repository import ExpiredPreviews
+from timelines.previews.service import PreviewQueue, PreviewService
+from timelines.profiles.featured import FeaturedService
+from timelines.profiles.service import ProfileService
+from timelines.profiles.summaries import AccountSummaryService
+from timelines.push.jobs import PushSending
+from timelines.push.service import PushQueue, PushService
+from timelines.reading.fan_out_on_read import FanOutOnRead
+from timelines.reading.hydration import Sources
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.service import ReadingService
+from timelines.reports.service import ReportService
+from timelines.search.autocomplete import AutocompleteService
+from timelines.search.service import SearchService
+from timelines.threads.service import ThreadService
+
+
+class TimelineServices(AccountServices):
+    """Adds the services that read posts, and the services that they need."""
+
+    def _build_reading(self) -> None:
+        store, clock, config, data = self.store, self.clock, self.config, self.repositories
+        self.expired_previews = ExpiredPreviews(clock)
+        self.sources = Sources(
+            store=store, posts=data.posts, authors=self.accounts, follows=data.follows, members=data.members,
+            expired_previews=self.expired_previews, link_previews=config.link_previews,
+        )  # fmt: skip
+        self.pipeline = ReadPipeline(sources=self.sources, clock=clock)
+        self.list_rules = ListRules(lists=data.lists, members=data.members, follows=data.follows)
+        self.fan_out_on_read = FanOutOnRead(
+            pulled=data.fan_out_on_read_authors, follows=data.follows, clock=clock,
+            pull_threshold=config.pull_threshold, pull_grace_ms=config.pull_grace_ms,
+        )  # fmt: skip
+        self.reading = ReadingService(
+            pipeline=self.pipeline, author_feeds=data.author_feeds, public_timeline=data.public,
+            hashtag_timelines=data.hashtag_timelines, homes=data.homes, list_timelines=data.list_timelines,
+            follows=data.follows, list_rules=self.list_rules, fan_out_on_read=self.fan_out_on_read,
+            limits=self.action_limits,
+        )  # fmt: skip
+        self.threads = ThreadService(replies=data.threads, pipeline=self.pipeline)
+        self.markers = MarkerService(store, data.markers)
+        self.pins = PinService(store=store, pins=data.pins, posts=data.posts, pipeline=self.pipeline)
+        self.muted_threads = MutedThreadService(store=store, pipeline=self.pipeline)
+
+    def _build_pictures(self) -> None:
+        store, clock, config, data = self.store, self.clock, self.config, self.repositories
+        self.media_queue = MediaQueue(store)
+        self.media_files = MediaFiles()
+        self.media = MediaService(
+            rows=data.media_rows, files=self.media_files, jobs=self.media_queue, posts=data.posts,
+            accounts=self.accounts, ids=self.ids, limits=self.action_limits, clock=clock, site=self.site,
+            find_audience=self.pipeline.find_audience, media_account_quota=config.media_account_quota,
+            media_site_quota=config.media_site_quota,
+        )  # fmt: skip
+        self.media_processing = MediaProcessing(rows=data.media_rows, files=self.media_files)
+        self.preview_queue = PreviewQueue(store)
+        self.previews = PreviewService(
+            previews=data.previews, expired_previews=self.expired_previews, preview_queue=self.preview_queue,
+            posts=data.posts, media=self.media, outgoing=self.outgoing, limits=self.action_limits, clock=clock,
+            link_previews=config.link_previews, live=self.live,
+        )  # fmt: skip
+
+    def _build_notifications(self) -> None:
+        store, clock, config, data = self.store, self.clock, self.config, self.repositories
+        self.push_queue = PushQueue(store)
+        self.push = PushService(
+            push_subscriptions=data.push_subscriptions, push_queue=self.push_queue, sessions=self.sessions,
+            outgoing=self.outgoing, limits=self.action_limits, clock=clock, push_enabled=config.push_enabled,
+            vapid_private_key=config.vapid_private_key,
+        )  # fmt: skip
+        self.notification_visibility = NotificationVisibility(
+            store=store, pipeline=self.pipeline, authors=self.accounts, follows=data.follows, clock=clock
+        )
+        self.notifications = NotificationService(
+            notifications=data.notifications, visibility=self.notification_visibility, follows=data.follows,
+            accounts=data.accounts, live=self.live, pushes=self.push, ids=self.ids,
+        )  # fmt: skip
+        self.badge_port = BadgePort(unread_command, self.notifications.badge)
+        self.pending_notifications = PendingNotificationService(
+            pending=data.pending_notifications, notifications=self.notifications, clock=clock
+        )
+        self.push_sending = PushSending(
+            push_subscriptions=data.push_subscriptions, push=self.push, notifications=self.notifications,
+            sessions=self.sessions, accounts=data.accounts, follows=data.follows, outgoing=self.outgoing, clock=clock,
+        )  # fmt: skip
+        self.digests = DigestService(mails=data.mails, mail=self.mail, notifications=self.notifications, clock=clock)
+
+    def _build_relations(self) -> None:
+        store, clock, config, data = self.store, self.clock, self.config, self.repositories
+        self.following = FollowingService(
+            follows=data.follows, blocks_and_mutes=data.blocks_and_mutes, follow_requests=data.follow_requests,
+            accounts=self.accounts, homes=data.homes, following_cap=config.following_cap,
+            pending=self.pending_notifications,
+        )  # fmt: skip
+        self.follow_requests = FollowRequestService(
+            follow_requests=data.follow_requests, blocks_and_mutes=data.blocks_and_mutes, follows=data.follows,
+            accounts=self.accounts, homes=data.homes, following_cap=config.following_cap,
+        )  # fmt: skip
+        self.blocks_and_mutes = BlocksAndMutesService(
+            store=store, blocks_and_mutes=data.blocks_and_mutes, follow_requests=data.follow_requests,
+            follows=data.follows, accounts=self.accounts, homes=data.homes, live=self.live, limits=self.action_limits,
+        )  # fmt: skip
+        self.follow_suggestions = FollowSuggestionService(
+            store=store, follows=data.follows, follow_requests=data.follow_requests, authors=self.accounts,
+            public=data.public, posts=data.posts, clock=clock, site=self.site,
+        )  # fmt: skip
+        self.lists = ListService(
+            repository=data.lists, memberships=data.members, accounts=self.accounts, timelines=data.list_timelines,
+            rules=self.list_rules, follows=data.follows, follow_requests=data.follow_requests, live=self.live,
+            limits=self.action_limits, members_cap=config.list_members_cap,
+        )  # fmt: skip
+        self.filters = FilterService(filters=data.filters, live=self.live, limits=self.action_limits)
+        self.followed_hashtags = FollowedHashtagService(repository=data.followed_hashtags, limits=self.action_limits)
+        self.reports = ReportService(
+            reports=data.reports, accounts=self.accounts, pipeline=self.pipeline, notifications=self.notifications,
+            site=self.site, ids=self.ids, limits=self.action_limits, clock=clock,
+        )  # fmt: skip
+        self.channel_resolver = ChannelResolver(
+            reading=self.reading, accounts=self.accounts, lists=self.lists, notifications=self.notifications,
+            hashtags=self.followed_hashtags,
+        )  # fmt: skip
+        self.profiles = ProfileService(
+            store=store, accounts=self.accounts, reading=self.reading, blocks_and_mutes=self.blocks_and_mutes,
+            blocks_and_mutes_repository=data.blocks_and_mutes, follows=data.follows, markers=data.markers,
+            pins=data.pins, pin_service=self.pins, clock=clock,
+        )  # fmt: skip
+        self.featured = FeaturedService(accounts=self.accounts, following=self.following, reading=self.reading)
+        self.account_summaries = AccountSummaryService(
+            store=store, accounts=self.accounts, follows=data.follows, author_feeds=data.author_feeds, clock=clock
+        )
+
+    def _build_discovery(self) -> None:
+        store, clock, data = self.store, self.clock, self.repositories
+        self.public_hashtags = PublicHashtags(
+            hashtag_timelines=data.hashtag_timelines, posts=data.posts, accounts=self.accounts
+        )
+        self.trends = TrendService(
+            trends=data.trends, accounts=self.accounts, clock=clock, public=data.public,
+            public_hashtags=self.public_hashtags, posts=data.posts, site=self.site,
+        )  # fmt: skip
+        self.popular = PopularPostsService(
+            popular=data.popular, store=store, posts=data.posts, accounts=self.accounts, pipeline=self.pipeline,
+            clock=clock, site=self.site,
+        )  # fmt: skip
+        self.autocomplete = AutocompleteService(
+            store=store, names=data.search_names, hashtag_timelines=data.hashtag_timelines,
+            public_hashtags=self.public_hashtags, authors=self.accounts, follows=data.follows, clock=clock,
+            limits=self.action_limits,
+        )  # fmt: skip
+        self.search = SearchService(
+            index=data.search_index, pipeline=self.pipeline, accounts=self.accounts, autocomplete=self.autocomplete,
+            limits=self.action_limits,
+        )  # fmt: skip
