@@ -8,8 +8,6 @@ plain, or if its template applies a filter to a placeholder.
 """
 
 import html
-import re
-import secrets
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from threading import Lock
@@ -21,6 +19,8 @@ from django.utils.functional import Promise
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+
+from socialsite.web.patterns import mark, split_at_marks
 
 MAX_CACHED_PAGES = 2_048
 """Each page takes some kB. The homes of all readers with the same preferences are one page; each profile is another."""
@@ -43,9 +43,6 @@ PlaceholderValues = dict[str, PlaceholderValue]
 CacheKey = tuple[str, str | None, Hashable]
 CACHE_MISS: list[Any] = []
 """The value for a page that is not in the cache. The cached value None means that the page cannot be cached."""
-
-_MARK_SECRET = secrets.token_hex(8)  # secret, so that no user can write a mark into a text
-_MARK_PATTERN = re.compile(rf"{{\|{_MARK_SECRET} ([^|]*)\|}}")
 
 
 class Placeholder(msgspec.Struct, frozen=True):
@@ -114,10 +111,8 @@ def _encode_text(value: str) -> bytes:
 
 
 def _split(page: str) -> list[Any] | None:
-    parts = _MARK_PATTERN.split(page)
-    if any(_MARK_SECRET in part for part in parts):
-        return None
-    return [part if at % 2 else part.encode() for at, part in enumerate(parts)]
+    parts = split_at_marks(page)
+    return parts and [part if at % 2 else part.encode() for at, part in enumerate(parts)]
 
 
 def _make_cache_key(context: Context, prefix: str, values: PlaceholderValues) -> Hashable:
@@ -155,7 +150,7 @@ def _with_marks(context: Context, prefix: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in context.items():
         if isinstance(value, Placeholder):
-            values[name] = f"{{|{_MARK_SECRET} {prefix}{name}|}}"
+            values[name] = mark(f"{prefix}{name}")
         else:
             values[name] = _with_marks(value, f"{prefix}{name}.") if isinstance(value, dict) else value
     return values

@@ -1,22 +1,22 @@
-"""Parts of pages that are rendered once as a pattern, and filled with the values of each request.
+"""Rendered templates with gaps, which are filled with the values of each request.
 
-Filling a pattern takes less time than rendering its template (docs/reference/decisions/home-page-cost.md).
+Filling a pattern takes less time than rendering its template (docs/reference/decisions/cached-html.md).
 """
 
 import re
+import secrets
 from collections.abc import Mapping
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-MARK = "\x00"
-"""The character around the name of a value in a rendered template. No template or translation contains it."""
-_MARKED_NAME = re.compile(f"{MARK}(.*?){MARK}")
+_SECRET = secrets.token_hex(8)  # secret, so that no user can write a mark into a text
+_MARK = re.compile(rf"{{\|{_SECRET} ([^|]*)\|}}")
 
 
 def mark(name: str) -> SafeString:
-    """Return the placeholder of a value in the context of `render_pattern`."""
-    return SafeString(f"{MARK}{name}{MARK}")
+    """Return the gap for a value, for the context of a template."""
+    return SafeString(f"{{|{_SECRET} {name}|}}")
 
 
 def render_pattern(template: str, context: Mapping[str, object]) -> str:
@@ -25,4 +25,10 @@ def render_pattern(template: str, context: Mapping[str, object]) -> str:
     The values are HTML: the caller escapes texts.
     """
     html = render_to_string(template, dict(context))
-    return _MARKED_NAME.sub(r"%(\1)s", html.replace("%", "%%"))
+    return _MARK.sub(r"%(\1)s", html.replace("%", "%%"))
+
+
+def split_at_marks(html: str) -> list[str] | None:
+    """Return alternating HTML and names of gaps, or None if a template applied a filter to a gap."""
+    parts = _MARK.split(html)
+    return None if any(_SECRET in part for part in parts) else parts

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from socialsite.web.patterns import mark, render_pattern
 
 VALUE_NAMES = (
-    "entry_id", "original_id", "booster_handle", "booster_name", "url", "handle", "name", "avatar_html",
+    "entry_id", "label_id", "original_id", "booster_handle", "booster_name", "url", "handle", "name", "avatar_html",
     "created_iso", "created_text", "edited_iso", "edited_text", "version", "in_reply_to", "replied_handle",
     "warning", "language", "text_html", "pictures_html", "card_html", "poll_html", "quote_html", "actions_html",
 )  # fmt: skip

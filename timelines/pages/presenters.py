@@ -22,12 +22,19 @@ from accounts.models import Account
 from accounts.presenters import texts_json
 from socialsite.clock import DAY_MS
 from socialsite.web.page_cache import RenderedParts
+from socialsite.web.patterns import mark, render_pattern
 from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.entry_pattern import EntryShape, entry_pattern
 from timelines.pages.page import HydratedPost, Quote, ViewerState
-from timelines.pages.pictures import attachment_json, attachment_url, is_sensitive, pictures_context
+from timelines.pages.pictures import (
+    are_pictures_hidden,
+    attachment_json,
+    attachment_url,
+    is_sensitive,
+    pictures_context,
+)
 from timelines.pages.polls import poll_html, poll_json
 from timelines.pages.quotes import render_quote
 from timelines.posts.post import NAME_BY_AUDIENCE, NO_DETAILS, Post, PostCounts, PostDetails
@@ -42,17 +49,12 @@ FRAGMENT_CACHE_SIZE = 8_192
 """The number of results that each cache keeps. A rendered entry takes a few kB."""
 PICTURES_CACHE_SIZE = 2_048
 MINUTES_PER_DAY = 1_440
-TIME_PLACEHOLDER = "\x00"
-"""The character for "H:i" in the format of a date. Every translation of the format has "H:i"."""
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
 DETAIL_NAMES = (
     "spoiler_text", "sensitive", "language", "media_attachments", "edited_at", "quote_approval_policy",
 )  # fmt: skip
 """The fields of `_details_json`, which the JSON of a boost takes from its original."""
-ENTRY_PLACEHOLDER = "<!--entry-->"
-POST_ID_PLACEHOLDER, HANDLE_PLACEHOLDER = "{post}", "{handle}"
-"""The id of a post and the handle of its author in the cached menu. Handles have no characters that HTML escapes."""
 
 
 def profile_url(handle: str) -> str:
@@ -224,22 +226,27 @@ def post_html(text: str) -> str:
     return linkify(text)
 
 
-def entry_html(entry: HydratedPost, language: str | None = None) -> str:
-    """Return the HTML of one entry. If `language` is None, the active language is used."""
+def entry_html(
+    entry: HydratedPost, language: str | None = None, *, is_pinned: bool = False, is_first_picture: bool = False
+) -> str:
+    """Return the HTML of one entry. If `language` is None, the active language is used.
+
+    `is_pinned` changes the ids of elements, since a profile may show the same post again. If `is_first_picture` is
+    true, the first picture is loaded before the scripts of the page.
+    """
     language = language or get_language() or ""
     shown = entry.shown
     shape, values = _shape_and_values(shown, language)
+    values["label_id"] = f"{'pinned-' if is_pinned else ''}by-{entry.post.id}"
+    if is_first_picture:
+        values["pictures_html"] = _pictures_html(shown.post, shown.author, language, is_first=True)
     if shown is not entry:
         shape = shape._replace(is_boost=True)
         values["entry_id"] = entry.post.id
         values["booster_handle"] = entry.author.handle
         values["booster_name"] = escape(entry.author.display_name or entry.author.handle)
     html = entry_pattern(shape, language) % values
-    return (
-        html
-        if entry.filter_phrase is None
-        else _filtered_html(entry.filter_phrase, language).replace(ENTRY_PLACEHOLDER, html)
-    )
+    return html if entry.filter_phrase is None else _filtered_pattern(entry.filter_phrase, language) % {"entry": html}
 
 
 def _shape_and_values(entry: HydratedPost, language: str) -> tuple[EntryShape, dict[str, object]]:
@@ -303,20 +310,23 @@ def _shape_of(entry: HydratedPost, details: PostDetails) -> EntryShape:
 def format_minute(ms: int, language: str) -> str:
     """Format Unix milliseconds in the active language: 20 Nov 2026, 15:14."""
     day, minute = divmod(ms // 60_000, MINUTES_PER_DAY)
-    return _format_day(day, language).replace(TIME_PLACEHOLDER, f"{minute // 60:02}:{minute % 60:02}")
+    return _day_pattern(day, language) % f"{minute // 60:02}:{minute % 60:02}"
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
-def _format_day(day: int, language: str) -> str:
-    """Format a day with a placeholder for the time. `language` is the active language, a part of the cache key."""
-    date_format = gettext("j M Y, H:i").replace("H:i", TIME_PLACEHOLDER)
+def _day_pattern(day: int, language: str) -> str:
+    """Return the text of a day as a pattern for the time. `language` is the active language, a part of the cache key.
+
+    Every translation of the format has "H:i".
+    """
+    date_format = gettext("j M Y, H:i").replace("H:i", r"%\s")
     return format_date(datetime.fromtimestamp(day * DAY_MS // 1000, UTC), date_format)
 
 
 @lru_cache(maxsize=PICTURES_CACHE_SIZE)
-def _pictures_html(post: Post, author: Author, language: str) -> str:
+def _pictures_html(post: Post, author: Author, language: str, is_first: bool = False) -> str:
     """Return the pictures of a post. `language` is the active language, a part of the cache key."""
-    return render_to_string("timelines/_pictures.html", pictures_context(post, author))
+    return render_to_string("timelines/_pictures.html", {**pictures_context(post, author), "is_first": is_first})
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
@@ -333,46 +343,35 @@ def quote_html(quote: Quote, language: str) -> str:
     return render_quote(quote, post_url(shown.id, shown.author), post_html(shown.post.text), language)
 
 
-def entries_html(entries: Sequence[HydratedPost]) -> RenderedParts:
+def entries_html(entries: Sequence[HydratedPost], *, are_pinned: bool = False) -> RenderedParts:
     """Return the `<li>` items of a timeline, joined from rendered templates."""
     language = get_language() or ""  # one call, since it takes as long as joining an entry
-    items = [_list_item_bytes(entry, language) for entry in entries]
-    for place, item in enumerate(items[:ENTRIES_ON_A_SCREEN]):
-        if LAZY_PICTURE in item:
-            items[place] = load_first_picture(item)
-            break
-    return RenderedParts(items)
-
-
-def load_first_picture(entry: bytes) -> bytes:
-    """Return the HTML of an entry whose first picture is loaded before the scripts of the page."""
-    return entry if any(fold in entry for fold in FOLDS) else entry.replace(LAZY_PICTURE, EAGER_PICTURE, 1)
+    first = next((place for place, each in enumerate(entries[:ENTRIES_ON_A_SCREEN]) if shows_pictures(each)), None)
+    return RenderedParts(
+        _list_item_bytes(each, language, are_pinned, place == first) for place, each in enumerate(entries)
+    )
 
 
 ENTRIES_ON_A_SCREEN = 3
-LAZY_PICTURE, EAGER_PICTURE = (
-    f' {attribute} decoding="async"></picture>'.encode() for attribute in ('loading="lazy"', 'fetchpriority="high"')
-)
-"""The end of a picture in timelines/_pictures.html."""
-FOLDS = (b'class="pictures-cover"', b'class="warned"')
-"""Closed parts of an entry, which load no pictures."""
 
 
-def pinned_html(entries: Sequence[HydratedPost]) -> RenderedParts:
-    """Return the `<li>` items of pinned posts. Their ids differ, since the page may show the same posts again."""
-    return RenderedParts(item.replace(b'"by-', b'"pinned-by-') for item in entries_html(entries))
+def shows_pictures(entry: HydratedPost) -> bool:
+    """Return whether the entry has pictures that nothing folds or covers. Folded pictures are not loaded."""
+    post = entry.shown.post
+    return bool(post.extra.media) and entry.filter_phrase is None and not are_pictures_hidden(post, entry.shown.author)
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
-def _list_item_bytes(entry: HydratedPost, language: str) -> bytes:
+def _list_item_bytes(entry: HydratedPost, language: str, is_pinned: bool, is_first_picture: bool) -> bytes:
     """Return the encoded `<li>` item of an entry. The cache key contains the viewer's state and the counts."""
-    return f"<li>{entry_html(entry, language)}</li>".encode()
+    html = entry_html(entry, language, is_pinned=is_pinned, is_first_picture=is_first_picture)
+    return f"<li>{html}</li>".encode()
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
-def _filtered_html(phrase: str, language: str) -> str:
-    """Return the warning of a keyword filter, with a placeholder for the entry that it folds."""
-    return render_to_string("timelines/_filtered.html", {"phrase": phrase})
+def _filtered_pattern(phrase: str, language: str) -> str:
+    """Return the warning of a keyword filter, as a pattern for the entry that it folds."""
+    return render_pattern("timelines/_filtered.html", {"phrase": phrase, "entry": mark("entry")})
 
 
 def _menu_html(entry: HydratedPost, language: str) -> str:
@@ -384,12 +383,12 @@ def _menu_html(entry: HydratedPost, language: str) -> str:
     quotes_viewer = not is_own and quoted is not None and quoted.viewer is not None and quoted.viewer.own
     has_card = bool(is_own) and entry.preview is not None
     is_muted = viewer.muted if viewer is not None and (viewer.own or viewer.addressed or viewer.muted) else None
-    menu = _menu_with_placeholders(is_own, is_pinned, is_quotable, quotes_viewer, has_card, is_muted, language)
-    return menu.replace(POST_ID_PLACEHOLDER, str(post.id)).replace(HANDLE_PLACEHOLDER, author.handle)
+    pattern = _menu_pattern(is_own, is_pinned, is_quotable, quotes_viewer, has_card, is_muted, language)
+    return pattern % {"post_id": post.id, "handle": author.handle}
 
 
 @lru_cache
-def _menu_with_placeholders(
+def _menu_pattern(
     is_own: bool | None,
     is_pinned: bool,
     is_quotable: bool,
@@ -398,13 +397,13 @@ def _menu_with_placeholders(
     is_muted: bool | None,
     language: str,
 ) -> str:
-    """Return the menu of any post. To render it for each post took a third of the time of an entry.
+    """Return the pattern of a menu. To render it for each post took a third of the time of an entry.
 
     `is_own` is None for a visitor, `is_muted` for a post whose thread does not notify the viewer.
     """
     context = {
-        "post_id": POST_ID_PLACEHOLDER,
-        "handle": HANDLE_PLACEHOLDER,
+        "post_id": mark("post_id"),
+        "handle": mark("handle"),
         "is_own": is_own,
         "is_pinned": is_pinned,
         "is_quotable": is_quotable,
@@ -412,4 +411,4 @@ def _menu_with_placeholders(
         "has_card": has_card,
         "is_muted": is_muted,
     }
-    return render_to_string("timelines/_post_menu.html", context)
+    return render_pattern("timelines/_post_menu.html", context)

@@ -15,7 +15,7 @@ from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.following.service import FollowingService
 from timelines.graph.follow import NOTE_MAX_LENGTH
 from timelines.pages.page import PageRequest, PostSelection
-from timelines.pages.presenters import pinned_html, posts_json, profile_json, relation_json
+from timelines.pages.presenters import entries_html, posts_json, profile_json, relation_json
 from timelines.pages.queries import parse_page_request, with_canonical_handle
 from timelines.pages.responses import (
     absolute_url,
@@ -51,7 +51,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         "timelines/profile.html",
         page=lambda: {
             "account": profile_context(account),
-            "pinned_html": Placeholder(pinned_html(visit.pinned)) if visit.pinned else "",
+            "pinned_html": Placeholder(entries_html(visit.pinned, are_pinned=True)) if visit.pinned else "",
             "timeline": timeline_context(request, query, visit.timeline_page, f"profile:{handle}", visit.marker)
             | ({"live": False, "keeps_place": False, "is_selection": query.after is None} if tab else {}),
             "tab": tab,

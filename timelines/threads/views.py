@@ -20,7 +20,7 @@ from socialsite.web.responses import respond
 from timelines.pages.entry_actions import format_count
 from timelines.pages.page import HydratedPost, mark_addressed
 from timelines.pages.pictures import describe_post, preview_picture_url
-from timelines.pages.presenters import Json, entry_html, load_first_picture, post_json, post_url
+from timelines.pages.presenters import Json, entry_html, post_json, post_url, shows_pictures
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import TemplateContext, absolute_url, optional_placeholder, url_with_query
 from timelines.pins.service import PinService, mark_pinned
@@ -137,7 +137,7 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
     original = post_url(shown.post.id, shown.author)
     return {
         "author": entry.author,
-        "entry_html": Placeholder(RenderedParts([load_first_picture(entry_html(entry).encode())])),
+        "entry_html": Placeholder(RenderedParts([entry_html(entry, is_first_picture=shows_pictures(entry)).encode()])),
         "likes": Placeholder(format_count(entry.counts.likes, get_language() or "")),
         "boosts": Placeholder(format_count(entry.counts.boosts, get_language() or "")),
         "likes_url": optional_placeholder(f"{original}likes/" if entry.counts.likes else None),

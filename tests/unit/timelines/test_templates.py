@@ -69,7 +69,7 @@ def sheets(template: Path) -> set[str]:
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
 def test_the_style_sheets_of_a_page_stay_small(template: Path) -> None:
     loaded = sheets(template)
-    limit = 46_000 if template.parent.name == "ops" else 40_000  # staff pages also load the sheet of forms
+    limit = 46_000 if template.parent.name == "admin" else 40_000  # staff pages also load the sheet of forms
     limit += 8_000 * ("css/composer.css" in loaded) + 2_000 * ("css/picture_field.css" in loaded)
     assert sum((ROOT / "static" / name).stat().st_size for name in loaded) <= limit
 
