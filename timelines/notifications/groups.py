@@ -33,7 +33,8 @@ def group_key(entry: VisibleNotification, grouped: Collection[NotificationKind])
     if entry.entry is not None:
         post = entry.entry.shown.post
         post_id = (post.in_reply_to if kind.group_by == "answered post" else post.id) or post_id
-    return f"{kind.api_type or kind.name}-{post_id}-{entry.created_ms // GROUP_MS}"
+    name = kind.api_type if kind.is_grouped_in_api else kind.name
+    return f"{name}-{post_id}-{entry.created_ms // GROUP_MS}"
 
 
 def parse_group_key(key: str) -> tuple[NotificationKind | None, int]:
