@@ -65,7 +65,7 @@ class Composer {
     }
     if (!this.warning.value && (this.warning.value = this.drafts.read(this.warningDraft))) this.#fold(false);
     this.text.addEventListener("input", () => this.#changed());
-    this.warning.addEventListener("input", () => this.#changed());
+    for (const each of this.#shortTexts) each.addEventListener("input", () => this.#changed());
     this.warning.closest("details").addEventListener("toggle", (event) => this.#toggled(event.target.open));
     this.text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
@@ -99,6 +99,11 @@ class Composer {
     const isReply = Boolean(this.form.elements.namedItem("in_reply_to"));
     if (hash === "#reply") return isReply && pathname === location.pathname;
     return pathname === "/compose/" && !isReply && !this.isEdit;
+  }
+
+  /** The content warning and its like (timelines/_composer_short_texts.html). */
+  get #shortTexts() {
+    return this.form.querySelectorAll("details > input");
   }
 
   get left() {
@@ -223,7 +228,7 @@ class Composer {
 
   async #published(post, sent) {
     this.key.value = freshKey();
-    if (this.text.value === sent) this.text.value = this.warning.value = ""; // otherwise the user has typed more
+    if (this.text.value === sent) for (const each of [this.text, ...this.#shortTexts]) each.value = ""; // otherwise the user has typed more
     this.#fold(!this.warning.value);
     const poll = this.form.querySelector(".composer-poll");
     for (const input of poll?.querySelectorAll('input[name="poll[options][]"]') ?? []) input.value = "";

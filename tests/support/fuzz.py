@@ -12,10 +12,10 @@ from urllib.parse import quote
 from hypothesis import strategies as st
 
 from tests.support.routes import Route, api_routes, routes
-from timelines.publishing.forms import CONTENT_NAMES
+from timelines.posts.post import FORM_NAMES
 
 FIELDS = (
-    *CONTENT_NAMES, "idempotency_key", "next", "title", "handle", "operation", "parts",
+    *FORM_NAMES, "idempotency_key", "next", "title", "handle", "operation", "parts",
     "replies", "exclusive", "first", "phrase", "action", "whole_word", "expires_in", "duration", "timeline",
     "post", "back", "scroll", "up_to", "mention", "like", "username", "password", "password1", "password2",
     "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "moved_to", "private", "session",

@@ -14,14 +14,13 @@ from timelines.drafts.service import DraftService
 from timelines.errors import DraftNotFound
 from timelines.media.service import MediaService
 from timelines.pages.presenters import Json
-from timelines.publishing.forms import CONTENT_NAMES, PostForm
+from timelines.publishing.forms import PostForm
 
 
 async def schedule(request: SiteRequest, fields: FormFields) -> Json:
     """Store a post that is published later."""
-    parameters = tuple((name.removesuffix("[]"), value) for name, value in fields.pairs)
-    draft = Draft(0, tuple(each for each in parameters if each[0] in CONTENT_NAMES), scheduled_ms=_parse_time(fields))
-    key = PostForm.parse(fields).idempotency_key
+    form = PostForm.parse(fields)
+    draft, key = Draft(0, form.content, scheduled_ms=_parse_time(fields)), form.idempotency_key
     saved = await request.services[DraftService].save(require_viewer_id(request), draft, idempotency_key=key)
     return await _present(request, saved)
 

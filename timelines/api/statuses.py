@@ -17,7 +17,7 @@ from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, requ
 from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.poll import poll_entity
-from timelines.api.entities.status import version_entity
+from timelines.api.entities.status import short_texts_json, version_entity
 from timelines.api.fields import api_fields, flag, ids_field
 from timelines.api.pagination import api_page
 from timelines.api.presenters import accounts_json, requires_keys, status_json, statuses_json, with_fields
@@ -30,6 +30,7 @@ from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json
 from timelines.pins.service import PinService, mark_pinned
 from timelines.polls.service import PollService, parse_choices
+from timelines.posts.post import FIELDS
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.edits import EditService
 from timelines.publishing.forms import EditForm, PostForm
@@ -41,8 +42,8 @@ from timelines.text.linkify import find_mentions
 from timelines.threads.service import ThreadService
 
 STATUSES_AT_ONCE = 20
-EDITED_FIELDS = ("text", "spoiler_text", "sensitive", "media_ids", "poll[options]")
-"""The fields that an edit empties if it leaves them out, as in Mastodon: clients leave empty fields out."""
+CONTENT_NAMES = tuple([each.form_names[0] for each in FIELDS if each.is_content])
+"""The form fields that an edit empties if it leaves them out, as in Mastodon: clients leave empty fields out."""
 FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to"}
 """Mastodon's names of form fields -> the names of PostForm."""
 ERROR_NAMES = {"in_reply_to": "in_reply_to_id"}
@@ -108,7 +109,7 @@ async def _find_unexpected_mentions(request: SiteRequest, me: AccountId, fields:
 async def edit(request: SiteRequest, post_id: PostId) -> Raw:
     """Edit a post. The language and the quote policy stay if they are left out."""
     fields = post_fields(request)
-    for name in EDITED_FIELDS:
+    for name in CONTENT_NAMES:
         if name not in fields:
             fields.add(name, "")
     return await _edit(request, post_id, fields)
@@ -166,7 +167,7 @@ async def context(request: SiteRequest, post_id: PostId) -> Json:
 async def source(request: SiteRequest, post_id: PostId) -> Json:
     entry = await request.services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))
     post = entry.shown.post
-    return {"id": str(post.id), "text": post.text, "spoiler_text": post.extra.spoiler_text}
+    return {"id": str(post.id), "text": post.text, **short_texts_json(post.extra)}
 
 
 @endpoint("read:statuses")

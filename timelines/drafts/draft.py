@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from socialsite.ids import parse_id
 from timelines.errors import TimeInvalid
+from timelines.posts.post import TEXT_FORM_NAMES
 
 DRAFTS_CAP: Final = 100
 """The number of drafts and scheduled posts of one account."""
@@ -42,10 +43,14 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
         return [int(value) for name, value in self.fields if name == "media_ids" and parse_id(value)]
 
     @property
+    def texts(self) -> list[str]:
+        """The texts of the post that people will read, without those of its pictures."""
+        return [value for name, value in self.fields if name in TEXT_FORM_NAMES and name != "media_ids" and value]
+
+    @property
     def is_empty(self) -> bool:
         """Return whether all fields have the values of a new form."""
-        content = ("text", "spoiler_text", "media_ids", "poll[options]")
-        return not any(value.strip() for name, value in self.fields if name in content)
+        return not any(value.strip() for name, value in self.fields if name in TEXT_FORM_NAMES)
 
 
 encode_draft = msgspec.msgpack.Encoder().encode

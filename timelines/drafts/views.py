@@ -28,7 +28,7 @@ from timelines.media.views import check_upload
 from timelines.pages.presenters import Json
 from timelines.publishing import views as publishing
 from timelines.publishing.composer import refused_composer_context
-from timelines.publishing.forms import CONTENT_NAMES, PostForm, picture_fields
+from timelines.publishing.forms import PostForm, draft_fields, picture_fields
 from timelines.publishing.refused_post import COMPOSE_TEMPLATE, preserve_post
 
 DRAFTS_URL = "/drafts/"
@@ -68,8 +68,7 @@ async def _save(request: SiteRequest) -> HttpResponseBase:
     fields, service, me = get_form_data(request), request.services[DraftService], require_viewer_id(request)
     await _save_descriptions(request.services[MediaService], me, fields)
     draft_id = parse_id(fields.get("draft", "")) or 0
-    content = tuple((name, value) for name in CONTENT_NAMES for value in fields.values_of(name))
-    draft = Draft(draft_id, content, scheduled_ms=parse_time(fields.get("scheduled_at", "")))
+    draft = Draft(draft_id, draft_fields(fields), scheduled_ms=parse_time(fields.get("scheduled_at", "")))
     if draft.is_empty:
         await service.delete(me, draft_id)
         return done(request, {}, default=DRAFTS_URL)

@@ -12,7 +12,7 @@ from socialsite.web.responses import format_iso_time
 from timelines.media.media import CONTENT_TYPES
 from timelines.pages.presenters import Json, post_url, profile_url
 from timelines.posts.polls import Tally
-from timelines.posts.post import FOLLOWERS, PUBLIC, MediaAttachment, Post
+from timelines.posts.post import FOLLOWERS, PUBLIC, SHORT_TEXTS, MediaAttachment, Post
 from timelines.text.linkify import linkify
 
 CONTEXT = "https://www.w3.org/ns/activitystreams"
@@ -85,7 +85,7 @@ def _content(version: Post) -> Json:
         "content": content,
         "contentMap": {extra.language: content} if extra.language else {},
         "source": {"content": version.text, "mediaType": "text/plain"},
-        "summary": extra.spoiler_text or None,
+        **{each.activity_name: getattr(extra, each.name) or None for each in SHORT_TEXTS},
         "sensitive": extra.sensitive,
         "updated": None if extra.edited_ms is None else format_iso_time(extra.edited_ms),
         "attachment": [

@@ -19,7 +19,7 @@ from socialsite.ids import EPOCH_MS
 from timelines.media.media import CONTENT_TYPES
 from timelines.pages.page import HydratedPost
 from timelines.pages.pictures import are_pictures_hidden, attachment_url, describe_post, feed_pictures_html
-from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
+from timelines.pages.presenters import hashtag_url, lines_html, post_html, post_url, profile_url
 from timelines.pages.quotes import gap_text
 from timelines.posts.post import Post
 from timelines.text.linkify import find_hashtags
@@ -120,7 +120,8 @@ def _picture_links(post: Post, author: Author, site_url: str) -> list[tuple[str,
 def _entry_content(post: Post, author: Author, site_url: str) -> str:
     """Return the HTML of a post with absolute URLs. A content warning folds the text in readers that can fold."""
     # Quotation marks in posts are escaped, so only real links match.
-    html = post_html(post.text).replace('href="/', f'href="{site_url}/') + feed_pictures_html(post, author, site_url)
+    html = post_html(post.text).replace('href="/', f'href="{site_url}/')
+    html += lines_html(post) + feed_pictures_html(post, author, site_url)
     warning = post.extra.spoiler_text
     return f"<details><summary>{escape(warning)}</summary>{html}</details>" if warning else html
 

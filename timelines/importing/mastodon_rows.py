@@ -7,6 +7,7 @@ from timelines.importing.html_text import html_to_text
 from timelines.importing.json_values import Json, focus_of, is_true, link_of, links_of, object_of, objects_of, text_of
 from timelines.importing.lines import LineRefused, check_length
 from timelines.importing.mentions import add_host, host_of
+from timelines.posts.post import SHORT_TEXTS
 from timelines.publishing.edits import VERSIONS_CAP
 
 EVERYBODY = "https://www.w3.org/ns/activitystreams#Public"
@@ -59,12 +60,12 @@ def _parse_content(note: Json, host: str) -> Json:
     options = [
         name for kind in ("oneOf", "anyOf") for each in objects_of(note, kind) if (name := text_of(each, "name"))
     ]
-    warning = text_of(note, "summary")
+    short_texts = {each.name: text_of(note, each.activity_name) for each in SHORT_TEXTS}
     if not text.strip() and not objects_of(note, "attachment"):
-        text, warning = warning, ""  # as in Mastodon
+        text, short_texts["spoiler_text"] = short_texts["spoiler_text"], ""  # as in Mastodon
     return {
         "text": add_host(text, f"@{host}") if host else text,
-        "spoiler_text": warning,
+        **short_texts,
         "sensitive": is_true(note.get("sensitive")),
         "language": next(iter(object_of(note, "contentMap")), ""),
         "edited_at": text_of(note, "updated") or None,

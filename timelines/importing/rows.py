@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -16,7 +16,8 @@ from socialsite.languages import parse_language
 from timelines.drafts.draft import parse_time
 from timelines.errors import TimeInvalid
 from timelines.importing.lines import LineRefused
-from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, Poll, PostDetails
+from timelines.posts.fields import ShortText
+from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, SHORT_TEXTS, Poll, PostDetails, texts_of
 from timelines.publishing.edits import VERSIONS_CAP
 from timelines.publishing.polls import OPTION_MAX_LENGTH
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text, check_text
@@ -47,11 +48,16 @@ class _PollRow(msgspec.Struct, frozen=True):
     multiple: bool = False
 
 
-class _Content(msgspec.Struct, kw_only=True):
+if TYPE_CHECKING:
+    _ShortTexts = msgspec.Struct
+else:
+    _ShortTexts = msgspec.defstruct("_ShortTexts", [(each.name, str, "") for each in SHORT_TEXTS], kw_only=True)
+
+
+class _Content(_ShortTexts, kw_only=True):
     """The fields that an edit may change."""
 
     text: str
-    spoiler_text: str = ""
     sensitive: bool = False
     language: str = ""
     media: tuple[PictureRow, ...] = ()
@@ -162,19 +168,21 @@ class RowRules:
         )
 
     def _parse_version(self, content: _Content, version: int, quote_policy: QuotePolicy | None) -> RowVersion:
+        short_texts: dict[str, Any] = {
+            each.name: self._parse_short(each, getattr(content, each.name)) for each in SHORT_TEXTS
+        }
         details = PostDetails(
-            " ".join(self._check_text(content.spoiler_text, may_be_empty=True).split()),
-            content.sensitive,
-            parse_language(content.language),
+            **short_texts,
+            sensitive=content.sensitive,
+            language=parse_language(content.language),
             poll=None if content.poll is None else self._parse_poll(content.poll),
             version=version,
             edited_ms=self._parse_edited(content.edited_at) if version and content.edited_at else None,
             quote_policy=quote_policy,
         )
         text = self._check_text(content.text, may_be_empty=bool(content.media))
-        options = () if details.poll is None else details.poll.options
-        texts = (text, details.spoiler_text, *options, *(each.description for each in content.media))
-        if any(map(self.refuses, texts)):
+        texts = [each for _form_name, each in texts_of(text, details)]
+        if any(map(self.refuses, [*texts, *(each.description for each in content.media)])):
             raise LineRefused("blocked")
         pictures = {each.file: each for each in reversed(content.media)}  # the first of those with the same file
         return RowVersion(text, details, tuple(pictures.values())[::-1])
@@ -188,11 +196,14 @@ class RowRules:
             return Poll(options, poll.multiple, parse_date(poll.ends_at) + self.shift_ms)
         return Poll(options, poll.multiple, self.latest_ms)  # an invalid end, such as the year 11921
 
-    def _check_text(self, raw: str, *, may_be_empty: bool) -> str:
+    def _parse_short(self, field: ShortText, raw: str) -> str:
+        return " ".join(self._check_text(raw, may_be_empty=True, max_graphemes=field.max_graphemes).split())
+
+    def _check_text(self, raw: str, *, may_be_empty: bool, max_graphemes: int | None = None) -> str:
         if len(raw) > ESCAPED_TEXT_LENGTH_CAP or _LONG_CHARACTER_REFERENCE.search(raw):
             raise LineRefused("text_too_large")
         try:
-            return check_post_text(html.unescape(raw) if self.unescape else raw, self.max_graphemes)
+            return check_post_text(html.unescape(raw) if self.unescape else raw, max_graphemes or self.max_graphemes)
         except TextRefused as refused:
             if may_be_empty and refused.code == "empty":
                 return ""

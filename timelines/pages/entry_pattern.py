@@ -1,35 +1,35 @@
 """Renders timelines/_post.html once for each shape of an entry and language, as a pattern for the values of posts."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from socialsite.web.patterns import mark, render_pattern
 
-VALUE_NAMES = (
+EntryValue = Literal[
     "entry_id", "label_id", "original_id", "booster_handle", "booster_name", "url", "handle", "name", "avatar_html",
-    "created_iso", "created_text", "edited_iso", "edited_text", "version", "in_reply_to", "replied_handle",
-    "warning", "language", "text_html", "pictures_html", "card_html", "poll_html", "quote_html", "actions_html",
-)  # fmt: skip
-"""The values of an entry, which are HTML: texts are escaped."""
-_MARKS = {name: mark(name) for name in VALUE_NAMES}
+    "created_iso", "created_text", "edited_iso", "edited_text", "version", "in_reply_to", "replied_handle", "warning",
+    "language", "text_html", "lines_html", "pictures_html", "card_html", "poll_html", "quote_html", "actions_html",
+]  # fmt: skip
+"""The name of a value of an entry. The values are HTML: texts are escaped."""
+_MARKS = {name: mark(name) for name in get_args(EntryValue)}
 
 
 class EntryShape(NamedTuple):
     """The values that decide which parts an entry has. The pattern reads them by name."""
 
+    audience: str
+    is_reply: bool
+    has_replied_author: bool
+    is_long: bool
+    is_edited: bool
+    has_language: bool
+    has_warning: bool
+    is_folded: bool
+    has_pictures: bool
+    has_card: bool
+    has_poll: bool
+    has_quote: bool
     is_boost: bool = False
-    audience: str = "public"
-    is_reply: bool = False
-    has_replied_author: bool = False
-    is_long: bool = False
-    is_edited: bool = False
-    has_language: bool = False
-    has_warning: bool = False
-    is_folded: bool = False
-    has_pictures: bool = False
-    has_card: bool = False
-    has_poll: bool = False
-    has_quote: bool = False
 
 
 @lru_cache(maxsize=1_024)

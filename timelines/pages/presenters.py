@@ -15,6 +15,7 @@ from urllib.parse import quote
 import msgspec
 from django.template.loader import render_to_string
 from django.utils.formats import date_format as format_date
+from django.utils.html import format_html_join
 from django.utils.translation import get_language, gettext
 
 from accounts.domain import Author, picture_url
@@ -26,7 +27,7 @@ from socialsite.web.patterns import mark, render_pattern
 from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
-from timelines.pages.entry_pattern import EntryShape, entry_pattern
+from timelines.pages.entry_pattern import EntryShape, EntryValue, entry_pattern
 from timelines.pages.page import HydratedPost, Quote, ViewerState
 from timelines.pages.pictures import (
     are_pictures_hidden,
@@ -37,7 +38,7 @@ from timelines.pages.pictures import (
 )
 from timelines.pages.polls import poll_html, poll_json
 from timelines.pages.quotes import render_quote
-from timelines.posts.post import NAME_BY_AUDIENCE, NO_DETAILS, Post, PostCounts, PostDetails
+from timelines.posts.post import LINES, NAME_BY_AUDIENCE, NO_DETAILS, VALUE_FIELDS, Post, PostCounts, PostDetails
 from timelines.previews.preview import LinkPreview
 from timelines.templatetags.timelines_tags import avatar
 from timelines.text.linkify import linkify
@@ -51,10 +52,6 @@ PICTURES_CACHE_SIZE = 2_048
 MINUTES_PER_DAY = 1_440
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
-DETAIL_NAMES = (
-    "spoiler_text", "sensitive", "language", "media_attachments", "edited_at", "quote_approval_policy",
-)  # fmt: skip
-"""The fields of `_details_json`, which the JSON of a boost takes from its original."""
 
 
 def profile_url(handle: str) -> str:
@@ -150,8 +147,8 @@ def quote_json(quote: Quote) -> Json:
 
 
 def _boost_json(entry: HydratedPost) -> Json:
-    original = post_json(entry.shown)
-    content = {name: original[name] for name in ("text", "html", *DETAIL_NAMES) if name in original}
+    original, shown = post_json(entry.shown), entry.shown
+    content = _content_json(shown.post, shown.author)
     return {**_viewer_independent_json(entry.post, entry.author), **content, "boost_of": original}
 
 
@@ -162,34 +159,30 @@ def _viewer_independent_json(post: Post, author: Author) -> Json:
         "id": str(post.id),
         "url": post_url(post.id, author),
         "author": author_json(author),
-        "text": post.text,
-        "html": post_html(post.text),
         "created_at": format_iso_time(post.created_ms),
         "in_reply_to": str(post.in_reply_to) if post.in_reply_to else None,
         "boost_of": None,
-        **_details_json(post, author),
+        **_content_json(post, author),
     }
 
 
-def _details_json(post: Post, author: Author) -> Json:
-    """Return the details that are set, so that the JSON of other posts stays as short as before."""
+def _content_json(post: Post, author: Author) -> Json:
+    """Return the text and the details that are set, so that the JSON of other posts stays short."""
     details = post.extra
     values = {
-        "spoiler_text": details.spoiler_text,
+        **{each.form_name: getattr(details, each.name) for each in VALUE_FIELDS if each.is_edited},
         "sensitive": is_sensitive(post, author),
-        "language": details.language,
         "media_attachments": [attachment_json(each) for each in details.media],
         "edited_at": None if details.edited_ms is None else format_iso_time(details.edited_ms),
-        "quote_approval_policy": details.quote_policy,
     }
-    return {name: value for name, value in values.items() if value}
+    set_values = {name: value for name, value in values.items() if value}
+    return {"text": post.text, "html": post_html(post.text), **set_values}
 
 
 def version_json(post: Post, author: Author) -> Json:
     """Return one version of a post as JSON. `created_at` is the time of the version."""
-    time_ms = post.extra.edited_ms or post.created_ms
-    details = {name: value for name, value in _details_json(post, author).items() if name != "edited_at"}
-    return {"text": post.text, "html": post_html(post.text), "created_at": format_iso_time(time_ms), **details}
+    content = {name: value for name, value in _content_json(post, author).items() if name != "edited_at"}
+    return {**content, "created_at": format_iso_time(post.extra.edited_ms or post.created_ms)}
 
 
 def _counts_json(counts: PostCounts) -> Json:
@@ -249,11 +242,11 @@ def entry_html(
     return html if entry.filter_phrase is None else _filtered_pattern(entry.filter_phrase, language) % {"entry": html}
 
 
-def _shape_and_values(entry: HydratedPost, language: str) -> tuple[EntryShape, dict[str, object]]:
+def _shape_and_values(entry: HydratedPost, language: str) -> tuple[EntryShape, dict[EntryValue, object]]:
     """Return which parts an entry that is no boost has, and the HTML of its values."""
     post, author, details = entry.post, entry.author, entry.post.details
     url, created_ms = post_url(post.id, author), post.created_ms
-    values: dict[str, object] = {
+    values: dict[EntryValue, object] = {
         "entry_id": post.id,
         "original_id": post.id,
         "url": url,
@@ -263,6 +256,7 @@ def _shape_and_values(entry: HydratedPost, language: str) -> tuple[EntryShape, d
         "created_iso": format_iso_time(created_ms),
         "created_text": format_minute(created_ms, language),
         "text_html": post_html(post.text).replace("<br>", "\n"),
+        "lines_html": lines_html(post),
         "actions_html": actions_html(entry, url, language) + _menu_html(entry, language),
     }
     if post.in_reply_to is not None:
@@ -275,7 +269,7 @@ def _shape_and_values(entry: HydratedPost, language: str) -> tuple[EntryShape, d
     return _shape_of(entry, details or NO_DETAILS), values
 
 
-def _detail_values(entry: HydratedPost, details: PostDetails, language: str) -> dict[str, object]:
+def _detail_values(entry: HydratedPost, details: PostDetails, language: str) -> dict[EntryValue, object]:
     """Return the HTML of the values that few posts have."""
     edited_ms = details.edited_ms or 0
     return {
@@ -336,11 +330,19 @@ def _card_html(preview: LinkPreview) -> str:
     return render_to_string("timelines/_card.html", {**parts, "picture_url": picture_url})
 
 
+def lines_html(post: Post) -> str:
+    """Return the short texts that are shown below the text of a post, with titles in the active language."""
+    lines = [(each.label, text) for each in LINES if (text := getattr(post.extra, each.name))]
+    return format_html_join("", '<p class="post-line">{}: <bdi>{}</bdi></p>', lines) if lines else ""
+
+
 def quote_html(quote: Quote, language: str) -> str:
     """Return the HTML of a quoted post, or a sentence if the viewer does not see the post."""
     if (shown := quote.shown) is None:
-        return render_quote(quote, "", "", language)
-    return render_quote(quote, post_url(shown.id, shown.author), post_html(shown.post.text), language)
+        return render_quote(quote, "", "", "", language)
+    return render_quote(
+        quote, post_url(shown.id, shown.author), post_html(shown.post.text), lines_html(shown.post), language
+    )
 
 
 def entries_html(entries: Sequence[HydratedPost], *, are_pinned: bool = False) -> RenderedParts:

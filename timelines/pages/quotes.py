@@ -31,7 +31,7 @@ def gap_text(quote: Quote) -> str:
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
+def render_quote(quote: Quote, url: str, text_html: str, lines_html: str, language: str) -> str:
     """Return the HTML of a quoted post, whose page is `url`. The cache key contains everything that the HTML shows."""
     context: dict[str, object] = {"gap": ""}
     if (shown := quote.shown) is None:
@@ -44,6 +44,7 @@ def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
             "url": url,
             "created_ms": post.created_ms,
             "text_html": SafeString(text_html.replace("<br>", "\n")),
+            "lines_html": SafeString(lines_html),
             "warning": extra.spoiler_text,
             "is_folded": extra.is_folded,
             "language": extra.language,

@@ -1,12 +1,24 @@
-"""The types `Post`, `PostDetails` and `PostCounts`, and the audiences of posts."""
+"""The types `Post`, `PostDetails` and `PostCounts`, the audiences of posts, and the declaration of their fields."""
 
 from functools import lru_cache
 from typing import Final
 
 import msgspec
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.domain import QuotePolicy
 from socialsite.ids import AccountId, PostId, ms_from_id
+from timelines.posts.fields import (
+    PostField,
+    ShortText,
+    ValueField,
+    parse_flag,
+    parse_language,
+    parse_post_id,
+    parse_quote_policy,
+    single_text,
+)
 from timelines.text.linkify import find_hashtags
 
 SCHEMA_VERSION = 1
@@ -50,7 +62,7 @@ class Poll(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The fields that few posts have. New fields are added at the end.
+    """The fields that few posts have. New fields are added at the end, and declared in FIELDS.
 
     Struct and fields are hashable, because caches of HTML and JSON have the post as their key.
     """
@@ -77,13 +89,6 @@ class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 NO_DETAILS: Final = PostDetails()
-
-
-def all_texts(text: str, details: PostDetails) -> list[tuple[str, str]]:
-    """Return the names of form fields and the texts: warning, text, poll options and descriptions of pictures."""
-    options = () if details.poll is None else details.poll.options
-    texts = [("spoiler_text", details.spoiler_text), ("text", text), *(("poll[options]", each) for each in options)]
-    return texts + [("media_ids", each.alt) for each in details.media]
 
 
 class Post(msgspec.Struct, frozen=True, array_like=True, gc=False, cache_hash=True):
@@ -116,7 +121,12 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False, cache_hash=Tr
         """All texts that readers see, in which search and keyword filters find words, one below the other."""
         if self.details is None:
             return self.text
-        return "\n".join(text for _field, text in all_texts(self.text, self.details) if text)
+        return "\n".join(text for _field, text in texts_of(self.text, self.details) if text)
+
+    @property
+    def short_texts(self) -> list[tuple[ShortText, str]]:
+        """The short texts of the post with their fields."""
+        return [(each, text) for each in SHORT_TEXTS if (text := getattr(self.extra, each.name))]
 
     @property
     def thread_id(self) -> PostId:
@@ -144,6 +154,81 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False, cache_hash=Tr
         """The id of the post whose text and counts an entry shows. For a boost this is its original."""
         return self.id if self.boost_of is None else self.boost_of
 
+
+def _yes_if(value: object) -> str:
+    return gettext("Yes") if value else ""
+
+
+def _sensitive_history(post: Post) -> str:
+    return (_yes_if(post.extra.sensitive) or gettext("No")) if post.extra.media else ""
+
+
+def _pictures_history(post: Post) -> str:
+    return "\n".join(media.alt or gettext("Picture without a description") for media in post.extra.media)
+
+
+FIELDS: Final[tuple[PostField, ...]] = (
+    ShortText(
+        "spoiler_text", ("spoiler_text",), _("Content warning"), icon="warning", activity_name="summary", folds=True,
+        hint=_("What is this about? The post stays folded below it."),
+    ),
+    PostField("is_folded", (), _("Content warning by staff"), history=lambda post: _yes_if(post.extra.is_folded)),
+    PostField("text", ("text",), texts=single_text, is_content=True),
+    PostField(
+        "media", ("media_ids",), _("Pictures"), lambda media: [each.alt for each in media], _pictures_history,
+        is_content=True,
+    ),
+    ValueField(
+        "sensitive", ("sensitive",), _("Sensitive pictures"), None, _sensitive_history, is_content=True,
+        parse=parse_flag,
+    ),
+    PostField(
+        "poll", ("poll[options]", "poll[expires_in]", "poll[multiple]"), _("Poll"),
+        lambda poll: () if poll is None else poll.options, is_content=True,
+    ),
+    ValueField(
+        "language", ("language",), _("Language"), None, lambda post: post.extra.language or "", parse=parse_language
+    ),
+    ValueField("quote_of", ("quoted_status_id",), is_edited=False, parse=parse_post_id),
+    ValueField("quote_policy", ("quote_approval_policy",), parse=parse_quote_policy),
+    PostField("audience", ("audience", "visibility"), is_edited=False),
+    PostField("in_reply_to", ("in_reply_to",), is_edited=False),
+)  # fmt: skip
+"""The fields that people set, in the order in which they read them."""
+SITE_FIELDS: Final = frozenset({"quoted_author_id", "version", "edited_ms", "unindexed_hashtags"})
+"""The details that the site computes."""
+UNEDITED_DETAILS: Final = SITE_FIELDS.union(
+    each.name for each in FIELDS if not each.is_edited and each.name in PostDetails.__struct_fields__
+)
+VALUE_FIELDS: Final = tuple([each for each in FIELDS if isinstance(each, ValueField)])
+SHORT_TEXTS: Final = tuple([each for each in VALUE_FIELDS if isinstance(each, ShortText)])
+LINES: Final = tuple([each for each in SHORT_TEXTS if not each.folds])
+"""The short texts that are shown below the text of a post."""
+FORM_NAMES: Final = tuple([name for each in FIELDS for name in each.form_names])
+"""The names of the form fields that a draft keeps. The other fields belong to the page that sends the post."""
+_TEXTS: Final = tuple([(each.name, each.form_names[0], each.texts) for each in FIELDS if each.texts is not None])
+TEXT_FORM_NAMES: Final = frozenset(form_name for _name, form_name, _texts in _TEXTS)
+
+
+def texts_of(text: str, details: PostDetails) -> list[tuple[str, str]]:
+    """Return all texts of a post that people read, with the names of their form fields."""
+    return [
+        (form_name, each)
+        for name, form_name, texts in _TEXTS
+        for each in texts(text if name == "text" else getattr(details, name))
+    ]
+
+
+def check_declarations() -> None:
+    """Raise TypeError if a field of PostDetails is not declared, or a text of it not as ShortText."""
+    names, short_texts = {each.name for each in FIELDS} | SITE_FIELDS, {each.name for each in SHORT_TEXTS}
+    undeclared = names ^ {*PostDetails.__struct_fields__, "text", "audience", "in_reply_to"}
+    undeclared |= short_texts ^ {name for name, kind in PostDetails.__annotations__.items() if kind is str}
+    if undeclared:
+        raise TypeError(f"FIELDS does not declare these fields as PostDetails has them: {sorted(undeclared)}")
+
+
+check_declarations()
 
 FIRST_BYTES: Final = frozenset(bytes((first,)) for first in range(0x90, 0xA0))
 """The possible first bytes of a post that was never edited: a MessagePack array with a header of one byte."""

@@ -15,7 +15,7 @@ from accounts.errors import FieldErrors
 from socialsite.site.hosts import compile_hosts, is_blocked_host
 from socialsite.site.service import SiteService
 from timelines.errors import PostInvalid
-from timelines.posts.post import PostDetails, all_texts
+from timelines.posts.post import PostDetails, texts_of
 from timelines.text.linkify import find_urls
 from timelines.text.tokenizer import is_unspaced, split_words
 from timelines.visibility.filter import KeywordFilter, find_filters
@@ -60,7 +60,7 @@ class BlockedContent:
 
     def check_post(self, text: str, details: PostDetails) -> None:
         """Raise PostInvalid if a text of the post is refused."""
-        if reasons := self._find_reasons(all_texts(text, details)):
+        if reasons := self._find_reasons(texts_of(text, details)):
             raise PostInvalid(reasons)
 
     def check_profile(self, texts: Mapping[str, str]) -> None:

@@ -20,8 +20,8 @@ from socialsite.web.requests import FormFields
 from timelines.errors import MediaInvalid
 from timelines.media.forms import parse_media_changes
 from timelines.media.media import MEDIA_PER_POST
-from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
-from timelines.publishing.forms import TRUE_VALUES
+from timelines.posts.fields import TRUE_VALUES
+from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC, SHORT_TEXTS
 from timelines.publishing.polls import DEFAULT_DURATION_S, DURATIONS, PollForm, parse_duration
 
 
@@ -38,11 +38,13 @@ def composer_context(
     Without a language in `fields` and in the preferences, the form has the language of the page.
     """
     fields = fields or {}
-    language = parse_language(fields.get("language", preferences.language or get_language() or "")) or ""
-    warning, policy = fields.get("spoiler_text", ""), fields.get("quote_approval_policy", "")
+    of_page = get_language() or ""
+    language = parse_language(fields.get("language", preferences.language or of_page)) or ""
+    short_texts = tuple([fields.get(each.name, "") for each in SHORT_TEXTS])
+    short_texts_html, policy = _short_texts_html(short_texts, of_page), fields.get("quote_approval_policy", "")
     quoted_id = parse_id(fields.get("quoted_status_id", ""))
     return {
-        "warning": Placeholder(warning) if warning else "",
+        "short_texts": Placeholder(short_texts_html) if any(short_texts) else short_texts_html,
         "language_options": language_options_html(language, (preferences.language, *preferences.languages)),
         "text": "",
         "pictures": "",
@@ -54,7 +56,7 @@ def composer_context(
         "quoted_status_id": Placeholder(str(quoted_id)) if quoted_id else "",
         "quote_policy": policy if policy in QUOTE_POLICIES else "",
         "audience": NAME_BY_AUDIENCE[audience],
-        "poll": Placeholder(poll_fields_html(PollForm(()), get_language() or "")),
+        "poll": Placeholder(poll_fields_html(PollForm(()), of_page)),
         "action": _publish_url(get_script_prefix()),
         "next": next_url,
         "file_numbers": (),
@@ -74,6 +76,13 @@ def language_options_html(chosen: str, preferred: tuple[str | None, ...]) -> Saf
     codes = dict.fromkeys(filter(None, [chosen, *preferred, *page_codes]))
     options = ((code, SafeString(" selected" * (code == chosen)), LANGUAGE_NAMES[code]) for code in codes)
     return format_html_join("", '<option value="{0}" lang="{0}"{1}>{2}</option>', options)
+
+
+@lru_cache(maxsize=256)
+def _short_texts_html(texts: tuple[str, ...], language: str) -> SafeString:
+    """Return the inputs of the short texts. An input is open if it has a text."""
+    context = {"inputs": zip(SHORT_TEXTS, texts, strict=True)}
+    return render_to_string("timelines/_composer_short_texts.html", context)
 
 
 def edit_composer_context(

@@ -23,7 +23,7 @@ from timelines.live_updates.service import LiveService
 from timelines.media.media import MediaChange
 from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.posts.post import Poll, Post, PostDetails, decode_post, encode_post
+from timelines.posts.post import UNEDITED_DETAILS, Poll, Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.content_rules import check_mentions
@@ -222,14 +222,7 @@ def next_version(post: Post, text: str, details: PostDetails | None, now_ms: int
         if old.poll is not None and is_same_poll(old.poll, new.poll):
             number = old.poll.round
         new = structs.replace(new, poll=structs.replace(new.poll, round=number))
-    new = structs.replace(
-        new,
-        quote_of=old.quote_of,
-        quoted_author_id=old.quoted_author_id,
-        version=old.version,
-        edited_ms=old.edited_ms,
-        unindexed_hashtags=old.unindexed_hashtags,
-    )
+    new = structs.replace(new, **{name: getattr(old, name) for name in UNEDITED_DETAILS})
     if text == post.text and new == old:
         return None
     new = structs.replace(new, version=old.version + 1, edited_ms=max(now_ms, post.created_ms))

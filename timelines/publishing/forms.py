@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from django.utils.translation import gettext_lazy as _
 from msgspec import structs
 
-from accounts.domain import QUOTE_POLICIES, QuotePolicy
-from socialsite import languages
 from socialsite.ids import PostId, parse_id
 from socialsite.web.requests import FormFields
 from timelines.errors import PostInvalid
 from timelines.media.forms import parse_media_changes
 from timelines.media.media import MediaChange
+from timelines.posts.fields import parse_post_id
 from timelines.posts.post import (
     AUDIENCE_BY_NAME,
     FOLLOWERS,
+    FORM_NAMES,
     NAME_BY_AUDIENCE,
     NO_DETAILS,
+    VALUE_FIELDS,
     MediaAttachment,
     Post,
     PostDetails,
@@ -27,12 +27,6 @@ from timelines.publishing.polls import PollForm
 
 AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
 """The audiences by Mastodon's names, which the field `visibility` has."""
-CONTENT_NAMES = (
-    "text", "spoiler_text", "sensitive", "language", "audience", "visibility", "in_reply_to", "media_ids",
-    "poll[options]", "poll[expires_in]", "poll[multiple]", "quoted_status_id", "quote_approval_policy",
-)  # fmt: skip
-"""The names of the fields that a draft keeps. The other fields belong to the page that sends the post."""
-TRUE_VALUES, FALSE_VALUES = ("on", "1", "true", "True"), ("", "off", "0", "false", "False")
 MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
 
 
@@ -47,33 +41,14 @@ def parse_audience(fields: Mapping[str, str]) -> int | None:
 
 
 def parse_details(fields: Mapping[str, str]) -> PostDetails:
-    """Return the content warning, the mark of sensitive pictures, the language and the quote. Raises PostInvalid."""
-    sensitive = fields.get("sensitive", "")
-    if sensitive not in (*TRUE_VALUES, *FALSE_VALUES):
-        raise PostInvalid({"sensitive": _("This must be on or off.")})
-    policy = fields.get("quote_approval_policy", "")
-    if policy not in ("", *QUOTE_POLICIES):
-        raise PostInvalid({"quote_approval_policy": _("This must be one of: public, followers, nobody.")})
-    details = PostDetails(
-        fields.get("spoiler_text", ""),
-        sensitive in TRUE_VALUES,
-        parse_language(fields),
-        quote_of=_parse_post_id(fields, "quoted_status_id"),
-        quote_policy=cast(QuotePolicy, policy) if policy else None,
-    )
+    """Return the details that have one form field each. Raises PostInvalid."""
+    details = PostDetails(**{each.name: each.parse(fields, each.form_name) for each in VALUE_FIELDS})
     return NO_DETAILS if details == NO_DETAILS else details
 
 
-def parse_language(fields: Mapping[str, str]) -> str | None:
-    """Return the language, or None if the field is empty. Raises PostInvalid.
-
-    Clients also send a region, as in "pt-BR". Only the language is stored.
-    """
-    tag = fields.get("language", "")
-    code = languages.parse_language(tag)
-    if tag and code is None:
-        raise PostInvalid({"language": _("This is not the code of a language, such as “en” or “de”.")})
-    return code
+def draft_fields(fields: FormFields) -> tuple[tuple[str, str], ...]:
+    """Return the fields that a draft keeps, as they were typed."""
+    return tuple((name, value) for name in FORM_NAMES for value in fields.values_of(name))
 
 
 def parse_media_ids(fields: FormFields) -> tuple[int, ...]:
@@ -99,15 +74,8 @@ def picture_fields(media: Iterable[MediaAttachment]) -> list[tuple[str, str]]:
 
 def edit_fields(post: Post) -> dict[str, str]:
     """Return the fields of the form to edit a post, with the values of its newest version."""
-    extra = post.extra
-    return {
-        "text": post.text,
-        "spoiler_text": extra.spoiler_text,
-        "sensitive": "on" if extra.sensitive else "",
-        "language": extra.language or "",
-        "quote_approval_policy": extra.quote_policy or "",
-        "version": str(extra.version),
-    }
+    values = {each.form_name: each.form_value(post.extra) for each in VALUE_FIELDS if each.is_edited}
+    return {"text": post.text, **values, "version": str(post.extra.version)}
 
 
 def shown_poll(post: Post) -> PollForm | None:
@@ -140,23 +108,12 @@ class EditForm:
         sent, poll = parse_details(values), PollForm.parse(fields)
         details = structs.replace(
             post.extra,
-            spoiler_text=sent.spoiler_text,
-            sensitive=sent.sensitive,
-            language=sent.language,
-            quote_policy=sent.quote_policy,
+            **{each.name: getattr(sent, each.name) for each in VALUE_FIELDS if each.is_edited},
             poll=None if poll is None and fields.values_of("poll[options]") else post.extra.poll,
         )
         number = int(version) if version else None
         media_ids = parse_media_ids(fields) if fields.values_of("media_ids") else None
         return cls(values["text"], details, number, poll, media_ids, parse_media_changes(fields))
-
-
-def _parse_post_id(fields: Mapping[str, str], name: str) -> PostId | None:
-    text = fields.get(name, "")
-    post_id = parse_id(text)
-    if text and post_id is None:
-        raise PostInvalid({name: _("This is not the id of a post.")})
-    return PostId(post_id) if post_id is not None else None
 
 
 def redraft_fields(post: Post) -> FormFields:
@@ -166,8 +123,9 @@ def redraft_fields(post: Post) -> FormFields:
         *edit_fields(post).items(), ("audience", NAME_BY_AUDIENCE[post.audience]), ("redraft_of", str(post.id)),
     ]  # fmt: skip
     fields += picture_fields(extra.media)
-    if extra.quote_of is not None:
-        fields.append(("quoted_status_id", str(extra.quote_of)))
+    fields += [
+        (each.form_name, value) for each in VALUE_FIELDS if not each.is_edited and (value := each.form_value(extra))
+    ]
     if post.in_reply_to is not None:
         fields.append(("in_reply_to", str(post.in_reply_to)))
     if poll is not None:
@@ -198,11 +156,11 @@ class PostForm:
     def parse(cls, fields: FormFields) -> "PostForm":
         """Return the parsed form. Raises PostInvalid, MediaInvalid."""
         key = fields.get("idempotency_key", "")
-        parent_id, redraft_of = (_parse_post_id(fields, name) for name in ("in_reply_to", "redraft_of"))
+        parent_id, redraft_of = (parse_post_id(fields, name) for name in ("in_reply_to", "redraft_of"))
         if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
         details, poll, media_ids = parse_details(fields), PollForm.parse(fields), parse_media_ids(fields)
         audience = parse_audience(fields)
         text, changes = fields.get("text", ""), parse_media_changes(fields)
-        content = tuple((name, value) for name in CONTENT_NAMES for value in fields.values_of(name))
+        content = draft_fields(fields)
         return cls(text, parent_id, key or None, audience, details, poll, redraft_of, media_ids, changes, content)

@@ -10,7 +10,7 @@ from socialsite.site.service import SiteService
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.errors import PostInvalid
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.posts.post import PostDetails, all_texts
+from timelines.posts.post import TEXT_FORM_NAMES, PostDetails, texts_of
 from timelines.posts.repository import PostRepository
 from timelines.publishing.forms import PostForm
 from timelines.text.linkify import has_links
@@ -32,19 +32,17 @@ class FirstLinks:
 
     async def must_hold(self, author_id: AccountId, form: PostForm) -> bool:
         """Return whether the post waits for staff before it is published, because of its links."""
-        options = form.poll.options if form.poll is not None else ()
-        texts = (each for _field, each in all_texts(form.text, form.details))
-        return await self._is_first_link(author_id, (*texts, *options))
+        return await self._is_first_link(author_id, (each for each in form.content if each[0] in TEXT_FORM_NAMES))
 
     async def check_edit(self, author_id: AccountId, text: str, details: PostDetails) -> None:
         """Raise PostInvalid if an edit would add the first link of an author whose first posts with links are held."""
-        if await self._is_first_link(author_id, (each for _field, each in all_texts(text, details))):
+        if await self._is_first_link(author_id, texts_of(text, details)):
             raise PostInvalid(
                 {"text": _("The people who run this site look at your first links. Write them in a new post.")}
             )
 
-    async def _is_first_link(self, author_id: AccountId, texts: Iterable[str]) -> bool:
-        if not self.site.settings.holds_first_links or not any(map(has_links, texts)):
+    async def _is_first_link(self, author_id: AccountId, texts: Iterable[tuple[str, str]]) -> bool:
+        if not self.site.settings.holds_first_links or not any(has_links(text) for _name, text in texts):
             return False
         return await self.holds_links_of(author_id)
 

@@ -29,7 +29,7 @@ from timelines.errors import IdempotencyConflict, PostHeld, PostInvalid, PostNot
 from timelines.live_updates.service import LiveService
 from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
-from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, Post, PostDetails
+from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, SHORT_TEXTS, Post, PostDetails
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -360,13 +360,18 @@ class PublishingService(Service):
     def validate_content(self, text: str, details: PostDetails) -> tuple[str, PostDetails | None]:
         """Return the normalized text and details. Raises PostInvalid.
 
-        The content warning counts towards the length of the post. A post with pictures may have no text.
+        A content warning counts towards the length of the post. A post with pictures may have no text.
         """
-        warning = self._normalize("spoiler_text", details.spoiler_text, self.post_max_length)
-        text = self._normalize("text", text, self.post_max_length - grapheme_count(warning))
+        max_graphemes, short_texts = self.post_max_length, {}
+        for each in SHORT_TEXTS:
+            short = self._normalize(each.name, getattr(details, each.name), each.max_graphemes or max_graphemes)
+            short_texts[each.name] = " ".join(short.split())
+            if each.max_graphemes is None:
+                max_graphemes -= grapheme_count(short)
+        text = self._normalize("text", text, max_graphemes)
         if not text and not details.media:
             raise PostInvalid({"text": text_refusal("empty", self.post_max_length)})
-        details = structs.replace(details, spoiler_text=" ".join(warning.split()))
+        details = structs.replace(details, **short_texts)
         self.blocked.check_post(text, details)
         return text, None if details == NO_DETAILS else details
 

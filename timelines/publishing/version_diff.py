@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from accounts.domain import Author
 from timelines.pages.pictures import pictures_context
-from timelines.posts.post import Post
+from timelines.posts.post import FIELDS, Post
 
 DIFF_CACHE_SIZE = 1_024
 VERSIONS_PER_PAGE = 10
@@ -87,16 +87,7 @@ def _changes(old: Post | None, new: Post) -> list[VersionField]:
 
 def _texts(post: Post) -> dict[str, str]:
     """Return the fields of a version as texts, by their labels. The label of the text is empty."""
-    extra = post.extra
-    return {
-        _("Content warning"): extra.spoiler_text,
-        _("Content warning by staff"): _("Yes") if extra.is_folded else "",
-        "": post.text,
-        _("Pictures"): "\n".join(media.alt or _("Picture without a description") for media in extra.media),
-        _("Sensitive pictures"): (_("Yes") if extra.sensitive else _("No")) if extra.media else "",
-        _("Poll"): "\n".join(extra.poll.options) if extra.poll is not None else "",
-        _("Language"): extra.language or "",
-    }
+    return {str(each.label): text for each in FIELDS if (text := each.describe(post)) is not None}
 
 
 def _plain(text: str) -> str:

@@ -8,7 +8,7 @@ from socialsite.tasks import run_together
 from timelines.notifications.kinds import QUOTED_UPDATE, UPDATE
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.posts.post import Post
+from timelines.posts.post import FIELDS, Post
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import PostRepository
 from timelines.reactions.repository import ReactionKind, Reactions
@@ -43,8 +43,6 @@ class EditNotifications:
 
 def _is_rewritten(former: Post, edited: Post) -> bool:
     """Return whether the author changed what readers see, not only who may quote the post (mastodon/mastodon#36299)."""
-    old, new = former.extra, edited.extra
-    if old.is_folded != new.is_folded:  # staff has changed the warning
+    if former.extra.is_folded != edited.extra.is_folded:  # staff has changed the warning
         return False
-    names = "spoiler_text", "sensitive", "media", "poll"
-    return former.text != edited.text or any(getattr(old, name) != getattr(new, name) for name in names)
+    return any(each.value_of(former) != each.value_of(edited) for each in FIELDS if each.is_content)

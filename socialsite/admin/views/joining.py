@@ -136,7 +136,7 @@ async def _held_row(request: SiteRequest, draft: Draft, author: Author) -> dict[
         "author": author,
         "held_ms": draft.held_ms,
         "fields": draft.fields,
-        "texts": [value for name, value in draft.fields if name in ("spoiler_text", "text", "poll[options]") and value],
+        "texts": draft.texts,
         "pictures": [row.attachment for row in pictures],
     }
 

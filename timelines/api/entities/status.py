@@ -18,7 +18,7 @@ from timelines.media.links import link_query
 from timelines.pages.page import HydratedPost
 from timelines.pages.pictures import are_pictures_hidden
 from timelines.pages.presenters import Json, card_json, hashtag_url, post_url, profile_url
-from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
+from timelines.posts.post import FOLLOWERS, PUBLIC, SHORT_TEXTS, UNLISTED, VALUE_FIELDS, Post, PostDetails
 from timelines.previews.preview import LinkPreview
 from timelines.publishing.forms import PostForm
 from timelines.text.linkify import find_all_hashtags
@@ -48,7 +48,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "in_reply_to_id": str(reply.in_reply_to) if reply.in_reply_to else None,
         "in_reply_to_account_id": str(reply.reply_to_author_id) if reply.reply_to_author_id else None,
         "sensitive": are_pictures_hidden(post, shown.author),
-        "spoiler_text": extra.spoiler_text,
+        **short_texts_json(extra),
         "visibility": "private" if _is_for_followers(shown) else VISIBILITY_BY_AUDIENCE[post.audience],
         "language": extra.language,
         "content": content_html(post.text, site_url, [handle for handle, _ in mentions]),
@@ -122,7 +122,7 @@ def version_entity(post: Post, author: Author, site_url: str, needs_keys: bool =
     poll = None if extra.poll is None else {"options": [{"title": text} for text in extra.poll.options]}
     return {
         "content": content_html(post.text, site_url),
-        "spoiler_text": extra.spoiler_text,
+        **short_texts_json(extra),
         "sensitive": are_pictures_hidden(post, author),
         "created_at": format_iso_time(extra.edited_ms or post.created_ms),
         "media_attachments": _media_json(post, author, site_url, needs_keys),
@@ -142,13 +142,13 @@ def scheduled_entity(draft: Draft, form: PostForm, media: list[Json]) -> Json:
             "poll": poll
             and {"options": poll.options, "expires_in": poll.expires_in or None, "multiple": poll.multiple},
             "media_ids": [str(each) for each in form.media_ids] or None,
-            "sensitive": form.details.sensitive,
-            "spoiler_text": form.details.spoiler_text or None,
+            **{
+                each.form_name: None if (value := getattr(form.details, each.name)) == "" else value
+                for each in VALUE_FIELDS
+            },
             "visibility": None if form.audience is None else VISIBILITY_BY_AUDIENCE[form.audience],
             "in_reply_to_id": None if reply is None else str(reply),
             "quoted_status_id": None if quoted is None else str(quoted),
-            "quote_approval_policy": form.details.quote_policy,
-            "language": form.details.language,
             "application_id": None,
             "scheduled_at": None,
             "idempotency": None,
@@ -156,6 +156,10 @@ def scheduled_entity(draft: Draft, form: PostForm, media: list[Json]) -> Json:
         },
         "media_attachments": media,
     }
+
+
+def short_texts_json(details: PostDetails) -> Json:
+    return {each.name: getattr(details, each.name) for each in SHORT_TEXTS}
 
 
 def tags_json(post: Post, site_url: str) -> list[Json]:
