@@ -1,4 +1,4 @@
-"""Sanctions: what staff decides about an account, their undo, and the decisions about appeals.
+"""Sanctions: decisions of staff about an account, their undo, and the decisions about appeals.
 
 A decision is written to the audit log, then stored with the state "not complete", then performed; then the person is
 told, and the state becomes "complete". Each step may be repeated, so a worker completes what a crash interrupted.

@@ -73,7 +73,7 @@ class AlertWatch:
             self._lock = None
 
     def _is_teller(self) -> bool:
-        """Return whether this process holds the lock of the machine. A file that cannot be opened locks nothing."""
+        """Return whether this process has the lock of the machine. Return True if its file cannot be opened."""
         if self._lock is not None:
             return True
         name = salted_hmac("alerts", settings.REDIS_URL).hexdigest()[:16]

@@ -151,7 +151,7 @@ class BackupReader:
             digest = blocks.digest
             footer = blocks.decode(_footer_decoder, blocks.read_block())
             if file.read(1):
-                raise InvalidBackup("something follows after its end")
+                raise InvalidBackup("it has bytes after its end mark")
         if footer.sha256 != digest:
             raise InvalidBackup("its checksum is wrong")
         if record_count != sum(footer.counts.values()):

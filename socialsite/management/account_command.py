@@ -46,7 +46,7 @@ async def get_existing_account(services: Services, handle: str) -> Account:
     if account is None:
         raise CommandError(f"There is no account @{handle}.")
     if account.state == "deleted":
-        raise CommandError(f"@{handle} is deleted, and stays so.")
+        raise CommandError(f"@{handle} is deleted, which cannot be undone.")
     return account
 
 

@@ -135,7 +135,7 @@ async def count_edges(site: MigrationSite, edges: EdgeFamily, count: int) -> dic
     try:
         _, placement_map = await find_registry(stores)
         if placement_map.migration is not None:
-            raise MigrationRefused("a move is in progress: it has to be finished first")
+            raise MigrationRefused("a move is in progress: finish it first")
         planned = await plan_repartition(stores, map_or_default(placement_map, site.component_urls), edges, count)
         repartition = _require_migration(planned).repartition
         assert repartition is not None
@@ -154,7 +154,7 @@ async def plan_repartition(
     await stores.open(url)
     stored_count = await stores.store(url).node(edges.count_key).execute("GET", edges.count_key)
     if stored_count is None:
-        raise MigrationRefused("nothing is there to be cut: the site was never started")
+        raise MigrationRefused("there are no partitions to change: the site was never started")
     source = placement_map.partition_layouts.get(edges.component, PartitionLayout(DEFAULT_PREFIX, int(stored_count)))
     if source == PartitionLayout(DEFAULT_PREFIX, count, source.version):
         raise MigrationRefused(f"there are {count} partitions already")

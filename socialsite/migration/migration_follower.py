@@ -186,7 +186,7 @@ class MigrationFollower:
                 raise
             placement_map = lease.known_map
             await lease.release()
-        raise StoreUnavailable("the maps of the stores send this process in a circle")
+        raise StoreUnavailable("the maps of the stores refer to each other in a circle")
 
     async def _switch_home(self, lease: ProcessLease) -> None:
         if not self._switcher.is_current(lease.known_map, lease.home_url):
@@ -210,7 +210,7 @@ class MigrationFollower:
                 in_flight.nodes_to_drain.discard(node)
         if any(in_flight.has_lost_replies for in_flight in batches):
             self.lease.suspend()  # the migrator then kills our connections, and the topology is opened again
-            raise StoreUnavailable("an answer was lost while data moves: asking to be cut off")
+            raise StoreUnavailable("a reply was lost while data moves: the migrator closes the connections")
         await self._report_touched_keys(placement_map)
         self._in_flight = [in_flight for in_flight in self._in_flight if in_flight.is_busy()]
         if state_changes == self._state_changes:

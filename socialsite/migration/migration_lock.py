@@ -29,7 +29,7 @@ class MigrationLock:
                 break
             previous_ttl_ms, ttl_ms = ttl_ms, await self._registry.lock_ttl_ms()
             if previous_ttl_ms and ttl_ms > previous_ttl_ms:
-                raise MigrationRefused("another repartition is at work: wait for its end, or stop it first")
+                raise MigrationRefused("another repartition is running: wait for its end, or stop it first")
             await asyncio.sleep(LOCK_POLL_INTERVAL_S)
         self._valid_until = sent_at + LOCK_VALID_S
         self._renew_task = asyncio.create_task(self._renew_forever())

@@ -36,7 +36,7 @@ async def find_registry(stores: StorePool) -> tuple[PlacementRegistry, Placement
         if not placement_map.forwarded_to:
             return registry, placement_map
         stores.home_url = placement_map.forwarded_to
-    raise MigrationRefused("the maps of the stores send each other in a circle: restore one from a backup")
+    raise MigrationRefused("the maps of the stores refer to each other in a circle: restore one from a backup")
 
 
 def map_or_default(placement_map: PlacementMap, component_urls: Mapping[str, str]) -> PlacementMap:

@@ -188,7 +188,7 @@ class MigrationRouter(Node):
         return await self._send_together((command,), lambda node: node.blocking(*shorter, timeout_s=timeout_s))
 
     async def resolve_address(self) -> Address:
-        raise StoreUnavailable("the data is moving: ask for the carrier of the channel")
+        raise StoreUnavailable("the data is moving: find the node of the channel again")
 
     # Private methods
 

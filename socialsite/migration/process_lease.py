@@ -176,4 +176,4 @@ class ProcessLease:
             and now < self._suspended_until
             and await registry.has_process(self.process_id)
         ):
-            raise StoreUnavailable("this process waits to be cut off, because an answer was lost")
+            raise StoreUnavailable("a reply was lost: this process waits until the migrator closes its connections")

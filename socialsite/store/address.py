@@ -193,7 +193,7 @@ class SentinelUrl:
         """Parse a URL. Raises ValueError."""
         parts = MultiServerUrl.parse(url, "db", "sentinel_username", "sentinel_password")
         if not parts.path or "/" in parts.path:
-            raise ValueError("the name of the master belongs behind the last Sentinel: .../<master>")
+            raise ValueError("the name of the master follows the last Sentinel: .../<master>")
         login = [quote(parts.query.get(f"sentinel_{field}", ""), safe="") for field in ("username", "password")]
         credentials = ":".join(login) if any(login) else ""
         sentinels = tuple(parts.address(server, credentials=credentials) for server in parts.servers)

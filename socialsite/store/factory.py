@@ -117,11 +117,11 @@ def _create_twemproxy(url: str, components: Collection[str]) -> Topology:
     """Parse `redis+twemproxy://h:p?nodes=h:p,h:p`."""
     parts = MultiServerUrl.parse(url, "nodes")
     if len(parts.servers) > 1:
-        raise ValueError("one proxy only; several stand behind a balancer of their own")
+        raise ValueError("name one proxy: several proxies need a load balancer in front of them")
     if "nodes" not in parts.query:
-        raise ValueError("say which servers stand behind it: ?nodes=h:p,h:p")
+        raise ValueError("name the servers behind it: ?nodes=h:p,h:p")
     if parts.path not in ("", "0"):
-        raise ValueError("Twemproxy knows no numbered databases: take the number out")
+        raise ValueError("Twemproxy has no numbered databases: remove the number")
     servers = [parts.address(server) for server in split_servers(parts.query["nodes"])]
     return Twemproxy(parts.address(parts.servers[0]), servers)
 

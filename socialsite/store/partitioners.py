@@ -144,7 +144,7 @@ class TablePartitioner:
                 if not 0 <= slot < SLOT_COUNT:
                     raise InvalidSlotMap(f"there is no slot {slot}: they are 0 to {SLOT_COUNT - 1}")
                 if owners[slot] is not None:
-                    raise InvalidSlotMap(f"slot {slot} is on the lists of {owners[slot]} and {number}")
+                    raise InvalidSlotMap(f"slot {slot} belongs to the partitions {owners[slot]} and {number}")
                 owners[slot] = number
         self.count = _require_positive(count)
         self._owners = owners

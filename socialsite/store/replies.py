@@ -42,7 +42,7 @@ def exec_results(replies: Sequence[Any]) -> list[Any]:
     """
     results: list[Any] | None = replies[-1]
     if results is None:
-        raise StoreUnavailable("the transaction was not carried out")
+        raise StoreUnavailable("the transaction was not executed")
     for result in results:
         if isinstance(result, StoreError):
             raise result

@@ -95,7 +95,7 @@ class TrendService(Service):
         return tuple(trend for trend in trends if site.shows_trend(trend.tag))
 
     async def top(self) -> tuple[Trend, ...]:
-        """Return the trends that staff does not hold back, as `candidates` does."""
+        """Return the trends as `candidates` does, without the hashtags that staff hides."""
         await self.candidates()
         return self.cached
 

@@ -45,7 +45,7 @@ async def dismiss(request: SiteRequest, announcement_id: int) -> HttpResponseBas
 
 
 async def dismiss_for(request: SiteRequest, announcement_id: int) -> None:
-    """Store that the viewer dismissed an announcement. Ids of removed ones are forgotten. Raises NotFound."""
+    """Store that the viewer dismissed an announcement. Ids of removed announcements are deleted. Raises NotFound."""
     account, stored = require_account(request), request.services[SiteService].announcements
     ids = {each.id for each in stored}
     if announcement_id not in ids:

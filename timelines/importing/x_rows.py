@@ -29,7 +29,7 @@ NOTE_MAX_DISTANCE = timedelta(seconds=10)
 
 
 def read_tweet(item: object) -> Json:
-    """Return the fields of a tweet that are read, or none if the item is no tweet."""
+    """Return the used fields of a tweet, or {} if the item is no tweet."""
     tweet = item.get("tweet", item) if isinstance(item, dict) else None
     return {name: tweet[name] for name in TWEET_FIELDS if name in tweet} if isinstance(tweet, dict) else {}
 

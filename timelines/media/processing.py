@@ -61,7 +61,7 @@ class EncoderKilled(Exception):
 
 
 class FilesUnavailable(StoreUnavailable):
-    """Files cannot be stored or read now. The job is tried again until they can, and its file is not to blame."""
+    """Files cannot be stored or read now. The job is repeated until they can, and its file counts as valid."""
 
 
 @contextmanager

@@ -41,7 +41,7 @@ class PopularPosts:
         return {PostId(int(each.member)): each.weight for each in await self._counts.top(now_ms, limit)}
 
     async def replace(self, rankings: Mapping[str, Ranking]) -> None:
-        """Replace the rankings of all languages. A language that is not among them has no ranking any longer."""
+        """Replace the rankings of all languages. The ranking of an absent language is deleted."""
         index = keys.popular_languages()
         old = [member.decode() for member in await self._series[index].execute("ZRANGE", index, 0, -1)]
         empty: dict[str, Ranking] = {language: {} for language in old}

@@ -68,7 +68,7 @@ class PopularPostsService(Service):
             log.warning("a reaction was not counted: %s", error)
 
     async def withdraw(self, account_id: AccountId, post_id: PostId) -> None:
-        """Undo the count of an account that took its reactions back. Store errors are logged, not raised."""
+        """Undo the count of an account that removed its reactions. Store errors are logged, not raised."""
         try:
             await self.popular.withdraw(account_id, post_id)
         except StoreError as error:

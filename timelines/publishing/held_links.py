@@ -47,7 +47,7 @@ class FirstLinks:
         return await self.holds_links_of(author_id)
 
     async def holds_links_of(self, author_id: AccountId) -> bool:
-        """Return whether the site holds first posts with links, and the author has neither such a post nor many others.
+        """Return whether a post of the author with a link waits for staff, because the author is new to the site.
 
         The author's posts with links are those that staff has released.
         """

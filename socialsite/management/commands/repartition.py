@@ -57,7 +57,7 @@ class Command(SiteCommand):
         except StoreError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
-            raise CommandError("Stopped: go on with --resume, or back with --back.") from None
+            raise CommandError("Stopped: continue with --resume, or revert with --back.") from None
 
     async def _run(self, options: dict[str, Any]) -> None:
         site = MigrationSite(
@@ -144,5 +144,5 @@ def absolute_url(url: str) -> str:
         return url
     directory = Path(rest).expanduser().resolve()
     if not EmbeddedServer(directory).is_running():
-        raise CommandError(f"No server runs in {directory}: start it, it has to live longer than this command.")
+        raise CommandError(f"No server runs in {directory}: start it, because it has to run longer than this command.")
     return f"embedded://{directory}"

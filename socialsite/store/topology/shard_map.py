@@ -116,7 +116,7 @@ def load_partitioner(kind: str, count: int, bitmaps: tuple[bytes, ...]) -> Parti
     if kind == TablePartitioner.name:
         table = TablePartitioner.from_bitmaps(bitmaps)
         if table.unassigned_slots:
-            raise InvalidSlotMap(f"{len(table.unassigned_slots)} slots stand on no list")
+            raise InvalidSlotMap(f"{len(table.unassigned_slots)} slots belong to no partition")
         return table
     if kind not in PARTITIONERS:
         raise ValueError(f"the partitioner {kind!r} is unknown")

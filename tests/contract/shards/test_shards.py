@@ -289,7 +289,7 @@ async def test_a_list_without_an_owner_for_each_slot_is_refused(servers: list[Re
     for server in servers:
         with server.client() as client:
             client.setbit(bitmap_key(TablePartitioner.balanced(SHARDS).partition_of_slot(7)), 7, 0)
-    assert "1 slots stand on no list" in await start_refusal(servers, "list")
+    assert "1 slots belong to no partition" in await start_refusal(servers, "list")
 
 
 async def test_shards_of_two_epochs_are_refused(servers: list[RedisServer]) -> None:

@@ -169,7 +169,7 @@ def test_tables_contain_every_assigned_slot_and_refuse_an_unassigned_slot(seed: 
 
 
 def test_a_slot_on_two_lists_or_out_of_range_is_refused() -> None:
-    with pytest.raises(InvalidSlotMap, match="slot 5 is on the lists of 0 and 1"):
+    with pytest.raises(InvalidSlotMap, match="slot 5 belongs to the partitions 0 and 1"):
         TablePartitioner([[4, 5], [5, 6]])
     with pytest.raises(InvalidSlotMap, match="no slot 16384"):
         TablePartitioner([[SLOT_COUNT]])
