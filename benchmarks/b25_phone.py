@@ -29,7 +29,7 @@ def _measure(plan: Plan) -> list[Figure]:
 
     from tests.support.chromium import BrowserPage, find_chromium, launch
     from tests.support.page_weight import PHONE, PageWeight, weigh_page
-    from tests.support.site import running_site
+    from tests.support.sites import running_site
     from tests.support.visitor import HttpVisitor
 
     program = find_chromium()

@@ -20,7 +20,7 @@ from benchmarks.servers import cpu_s
 from benchmarks.web import CONNECTIONS, CSRF, HEADERS, request
 
 if TYPE_CHECKING:
-    from tests.support.site import QuickstartSite
+    from tests.support.sites import QuickstartSite
     from tests.support.visitor import HttpVisitor
 
 FOLLOWED = 20
@@ -36,7 +36,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 def _measure(plan: Plan) -> list[Figure]:
-    from tests.support.site import QuickstartSite
+    from tests.support.sites import QuickstartSite
 
     with tempfile.TemporaryDirectory() as name:
         site = QuickstartSite(Path(name) / "data", "--port", "0", environment=NO_LIMITS)

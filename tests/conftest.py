@@ -21,7 +21,7 @@ from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls
 from socialsite.translations import compile_translations
 from tests.support.programs import server_version, use_server
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
 from tests.support.world import World

@@ -8,7 +8,7 @@ import pytest
 from socialsite.container import Services
 from tests.attacks.test_entry_points import BASE_MS, digits, marks, words
 from tests.support.api import ApiClient
-from tests.support.models import mostly_nightly
+from tests.support.random_tests import mostly_nightly
 from tests.support.routes import Route, api_routes
 from tests.web.api.conftest import OpenApi, open_api
 

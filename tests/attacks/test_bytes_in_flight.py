@@ -13,8 +13,8 @@ import pytest
 from tests.attacks.test_request_budget import forget_peak, peak_kb
 from tests.support.browser import HttpBrowser
 from tests.support.pictures import picture
-from tests.support.plain_http import PLAIN_HTTP
 from tests.support.sockets import DaphneProcess, running_daphne
+from tests.support.visitor import PLAIN_HTTP
 from tests.support.waiting import eventually
 from tests.web.media.test_pictures import upload
 from timelines.media.storage import MediaFiles

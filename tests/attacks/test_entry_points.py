@@ -21,8 +21,8 @@ from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.recipes.rate_limit import Rule
 from tests.support.browser import JSON_HEADERS, HttpBrowser
-from tests.support.commands import run_command, run_with_services
-from tests.support.models import mostly_nightly
+from tests.support.management import run_command, run_with_services
+from tests.support.random_tests import mostly_nightly
 from tests.support.routes import routes
 from tests.support.staff import open_staff
 from tests.support.world import World

@@ -15,9 +15,20 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.frames import CONTINUATION, FINAL, PING, PONG, TEXT, encode_frame, encode_upgrade_request
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import DaphneProcess, SocketClient, open_socket, running_daphne
+from tests.support.sockets import (
+    CONTINUATION,
+    FINAL,
+    PING,
+    PONG,
+    TEXT,
+    DaphneProcess,
+    SocketClient,
+    encode_frame,
+    encode_upgrade_request,
+    open_socket,
+    running_daphne,
+)
 from tests.support.stalls import StallMonitor
 from tests.support.waiting import eventually
 from tests.support.world import Person, World

@@ -1,6 +1,6 @@
 """Generated input to every address and to the socket of a real daphne: no 5xx, and memory stays.
 
-ATTACK_INPUTS (150 a test, 5000 in the long form) sets the number of inputs; tests/support/fuzz.py generates them.
+ATTACK_INPUTS (150 a test, 5000 in the long form) sets the number of inputs; see tests/support/hostile_input.py.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store.key import KEY_PATTERN
 from tests.support.api import create_token
-from tests.support.fuzz import API_ROUTES, FRAMES, STAFF_ROUTES, FuzzRequest, fuzz_requests
+from tests.support.hostile_input import API_ROUTES, FRAMES, STAFF_ROUTES, FuzzRequest, fuzz_requests
 from tests.support.redis_server import RedisServer
-from tests.support.serving import NO_LIMITS
+from tests.support.sites import NO_LIMITS
 from tests.support.sockets import DaphneProcess, SocketClient, open_socket, running_daphne
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 

@@ -12,9 +12,8 @@ from websockets.exceptions import InvalidStatus
 from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.web.middleware.members_only import ALLOWED_ACTIONS, ALLOWED_ROUTES
-from tests.support.api import ApiClient, create_token
+from tests.support.api import ApiClient, OAuthClient, create_token
 from tests.support.browser import JSON_HEADERS, HttpBrowser
-from tests.support.oauth import OAuthClient
 from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.routes import SAMPLES, api_routes, routes
 from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie

@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.plain_http import PLAIN_HTTP
 from tests.support.sockets import DaphneProcess
+from tests.support.visitor import PLAIN_HTTP
 
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
 MULTIPART_TYPE = "multipart/form-data; boundary=x"

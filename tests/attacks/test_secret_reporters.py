@@ -11,10 +11,10 @@ from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from tests.support.api import ApiClient, create_token
 from tests.support.browser import HttpBrowser
+from tests.support.imports import perform_transfers
 from tests.support.redis_server import RedisServer
 from tests.support.routes import api_routes, routes
 from tests.support.staff import open_staff
-from tests.support.transferring import perform_transfers
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser
 

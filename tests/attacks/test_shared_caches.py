@@ -6,7 +6,7 @@ import pytest
 
 from socialsite.web.middleware.headers import OPEN_PREFIXES
 from tests.support.browser import JSON_HEADERS, HttpBrowser, cookies_of
-from tests.support.models import mostly_nightly
+from tests.support.random_tests import mostly_nightly
 from tests.support.routes import routes
 
 READABLE = [route.path for route in routes() if "GET" in route.methods]

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.support.chromium import VIEWPORT, BrowserPage, find_headless_chromium, launch
 from tests.support.programs import need
-from tests.support.site import QuickstartSite, running_site
+from tests.support.sites import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
 
 SETTINGS = {

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
 OPENER_PAGE = """<script>

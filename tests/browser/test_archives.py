@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.test_pictures import PHOTO
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 
 PAGE = "/accounts/archive/"
 

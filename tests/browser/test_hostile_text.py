@@ -13,12 +13,10 @@ from urllib.parse import quote, urlsplit
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.chromium import BrowserPage
-from tests.support.payloads import fields_first, select_publishable
-from tests.support.serving import NO_LIMITS
-from tests.support.site import QuickstartSite, running_site
+from tests.support.chromium import BrowserPage, InjectionWatch
+from tests.support.hostile_input import fields_first, select_publishable
+from tests.support.sites import NO_LIMITS, QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
-from tests.support.watched import InjectionWatch
 from timelines.text.post_text import grapheme_count
 
 WHOLE = os.environ.get("ATTACK_PAYLOADS") == "all"

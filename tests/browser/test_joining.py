@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, open_context
 from tests.browser.scenes.staff import site_settings
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 

@@ -14,7 +14,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor, open_context, sign
 from tests.browser.test_pages import ANONYMOUS, REFUSALS, SIGNED_IN, STAFF, UNCHANGED, prepare_scene
 from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import PASSWORD
 
 PHONE, LAPTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 800}

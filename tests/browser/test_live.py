@@ -10,8 +10,8 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import BrowserPage
-from tests.support.models import mostly_nightly
-from tests.support.site import QuickstartSite
+from tests.support.random_tests import mostly_nightly
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
 NEW = "rather other words 9"

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import BrowserPage
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
 pytestmark = pytest.mark.nightly

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, visitor_numbers
 from tests.browser.test_pictures import PHOTO
-from tests.support.models import mostly_nightly
 from tests.support.page_health import find_page_problems, overflowing_elements
+from tests.support.random_tests import mostly_nightly
 from tests.support.visitor import PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 
 
 def test_the_dashboard_renews_itself_until_it_is_turned_off(

@@ -20,7 +20,7 @@ from tests.browser.scenes import home, lists, people, posts, staff
 from tests.browser.scenes.base import LONG_WORD, TEXTS, PageScenario, fills, goes, goes_as_staff, submits
 from tests.support.chromium import BrowserPage
 from tests.support.page_health import VIEWPORTS, find_page_problems, markup_errors
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
 

@@ -16,7 +16,7 @@ from tests.browser.conftest import SignUpVisitor, open_context
 from tests.support.chromium import BrowserPage, tab_to
 from tests.support.page_health import VIEWPORTS, find_page_problems
 from tests.support.programs import need
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
-from tests.support.models import mostly_nightly
+from tests.support.random_tests import mostly_nightly
 
 
 def quote_from_menu(page: Page, words: str) -> None:

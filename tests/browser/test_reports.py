@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.test_pictures import PHOTO, choose, post, wait_until_ready
-from tests.support.models import mostly_nightly
+from tests.support.random_tests import mostly_nightly
 
 WITH_AND_WITHOUT_SCRIPT = pytest.mark.parametrize(
     "has_script", mostly_nightly([True, False], 1), ids=["script", "no script"]

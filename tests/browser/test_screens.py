@@ -7,7 +7,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.scenes.base import goes_as_staff
 from tests.browser.test_pages import prepare_scene
 from tests.support.chromium import BrowserPage
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import HttpVisitor
 
 PHONE = {"width": 390, "height": 844}

@@ -7,7 +7,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.scenes.staff import site_settings
 from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import HttpVisitor
 
 pytestmark = pytest.mark.nightly

@@ -7,7 +7,7 @@ import httpx
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.page_weight import PHONE, weigh_page
-from tests.support.site import QuickstartSite
+from tests.support.sites import QuickstartSite
 
 MAX_WIRE_BYTES = 45_000
 MAX_REQUESTS = 10

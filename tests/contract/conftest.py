@@ -11,10 +11,10 @@ import pytest
 from socialsite.container import Services
 from socialsite.store import Store, StoreUrls
 from tests.support.cluster import RedisCluster
-from tests.support.noticing import ThreePeople
-from tests.support.people import FakeAccountDirectory
+from tests.support.fakes import FakeAccountDirectory
+from tests.support.notifications import ThreePeople
 from tests.support.postgres import PostgresServer
-from tests.support.town import SampleSite
+from tests.support.sample_site import SampleSite
 from tests.support.world import World
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.repository import Follows

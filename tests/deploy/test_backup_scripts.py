@@ -13,10 +13,10 @@ from django.core.files.storage import default_storage
 from socialsite.container import Services
 from tests.contract.media.test_media import upload
 from tests.deploy.support import BASE_DIR, DEPLOY
-from tests.support.commands import run_with_services
+from tests.support.management import run_with_services
 from tests.support.pictures import uploaded
 from tests.support.redis_server import RedisServer
-from tests.support.town import SampleSite
+from tests.support.sample_site import SampleSite
 from tests.support.world import World
 from timelines.media.media import media_file
 

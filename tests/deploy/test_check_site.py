@@ -6,7 +6,7 @@ from tests.deploy.support import DEPLOY
 from tests.support.ports import free_ports
 from tests.support.programs import need
 from tests.support.redis_server import RedisServer
-from tests.support.serving import running_production_site
+from tests.support.sites import running_production_site
 from tests.support.waiting import wait_until
 
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from redis.exceptions import NoPermissionError
 
 from tests.deploy.support import DEPLOY, PASSWORDS, users_file
-from tests.support.fleet import BASE_DIR, DaphneFleet
+from tests.support.sites import BASE_DIR, DaphneFleet
 from tests.support.sockets import open_socket as open_socket
 from tests.support.visitor import HttpVisitor
 

@@ -15,10 +15,10 @@ import yaml
 
 from socialsite.quickstart.supervisor import make_web_process
 from tests.deploy.support import DEPLOY, PASSWORDS, nginx_files, users_file
-from tests.support.fleet import BASE_DIR
 from tests.support.ports import free_ports
 from tests.support.programs import need
 from tests.support.routes import uploads
+from tests.support.sites import BASE_DIR
 
 UNITS = sorted((DEPLOY / "systemd").iterdir())
 EXPOSURE_MAX = 2.0

@@ -21,10 +21,7 @@ from tests.contract.importing.test_imports_by_people import mastodon, pictures
 from tests.support.corpora import read_posts
 from tests.support.dying_process import ROOT, dying_processes, run_and_die
 from tests.support.fault_proxy import FaultProxy
-from tests.support.importing import read_profile_posts, write_rows
-from tests.support.pictures import picture
-from tests.support.redis_server import RedisServer
-from tests.support.transferring import (
+from tests.support.imports import (
     BASE_URL,
     comparable,
     export_account,
@@ -32,8 +29,12 @@ from tests.support.transferring import (
     perform_transfers,
     read_export,
     read_json,
+    read_profile_posts,
     start_import,
+    write_rows,
 )
+from tests.support.pictures import picture
+from tests.support.redis_server import RedisServer
 from tests.support.world import World
 
 pytestmark = pytest.mark.slow
@@ -47,7 +48,7 @@ NEVER = 1 << 30
 POSTS = 72_567
 ACT = """
 async def act(services, line):
-    from tests.support.transferring import perform_transfers
+    from tests.support.imports import perform_transfers
 
     await perform_transfers(services)
 """

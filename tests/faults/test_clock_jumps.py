@@ -20,7 +20,7 @@ from socialsite.ids import ms_from_id
 from tests.support.outages import count_jobs
 from tests.support.programs import needs
 from tests.support.redis_server import RedisServer
-from tests.support.serving import ProductionSite
+from tests.support.sites import ProductionSite
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 

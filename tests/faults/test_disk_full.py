@@ -17,12 +17,11 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
+from tests.support.disk_faults import AS_ROOT, SmallDisk, mounted_disk
+from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
-from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer, pause_until_aof_written
-from tests.support.serving import running_production_site
-from tests.support.site import QuickstartSite, running_site
-from tests.support.small_disk import AS_ROOT, SmallDisk, mounted_disk
+from tests.support.sites import QuickstartSite, running_production_site, running_site
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 from tests.support.world import World

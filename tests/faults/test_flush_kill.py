@@ -13,7 +13,7 @@ import pytest
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.buffer import BATCH_LEASE_MS, Buffers, BufferTotals, Change, Entity, Flusher
 from socialsite.store import Store
-from tests.support.buffering import NOW_MS, totals_key
+from tests.support.buffer import NOW_MS, totals_key
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 12 if os.environ.get("NIGHTLY") else 4
@@ -23,7 +23,7 @@ import asyncio, sys
 from socialsite.recipes.buffer import Flusher
 from socialsite.recipes.buffer import BufferTotals
 from socialsite.migration.store_factory import open_store
-from tests.support.buffering import totals_key
+from tests.support.buffer import totals_key
 
 async def main(url, now_ms):
     store = await open_store(url)

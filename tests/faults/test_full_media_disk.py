@@ -9,9 +9,9 @@ import httpx
 import pytest
 from PIL import Image
 
+from tests.support.disk_faults import SmallDisk, mounted_disk
 from tests.support.redis_server import RedisServer
-from tests.support.serving import running_production_site
-from tests.support.small_disk import SmallDisk, mounted_disk
+from tests.support.sites import running_production_site
 from tests.support.visitor import JSON_HEADERS, HttpVisitor
 from tests.support.waiting import wait_until
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.test_full_media_disk import newcomer, noise, upload
 from tests.support.redis_server import RedisServer
-from tests.support.serving import running_production_site
+from tests.support.sites import running_production_site
 
 pytestmark = pytest.mark.slow
 

@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.ledger import LedgerAudit, LedgerClients, RequestLedger, audit_ledger
-from tests.support.models import mostly_nightly
-from tests.support.serving import NO_LIMITS
-from tests.support.site import ROOT, QuickstartSite, running_site
+from tests.support.random_tests import mostly_nightly
+from tests.support.sites import NO_LIMITS, ROOT, QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor, sign_up_circle
 from tests.support.waiting import wait_until
 

@@ -10,10 +10,10 @@ import redis
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
+from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
-from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
-from tests.support.serving import ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_production_site
 from tests.support.visitor import PASSWORD, HttpVisitor, JsonObject
 from tests.support.waiting import wait_until
 from timelines.audit import Audit

@@ -14,12 +14,12 @@ import pytest
 
 from socialsite.web.handler import REQUEST_DEADLINE_S
 from tests.support.fault_proxy import Fault, FaultProxy
-from tests.support.models import mostly_nightly
+from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
 from tests.support.processes import PeakThreadCounter
-from tests.support.pulse import TimedLoad
+from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
-from tests.support.serving import ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_production_site
 from tests.support.waiting import wait_until
 
 FAULT_S = float(os.environ.get("FAULT_SECONDS", "7"))

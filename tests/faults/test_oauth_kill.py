@@ -11,9 +11,9 @@ import pytest
 from socialsite.ids import AccountId
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
+from tests.support.api import OAuthClient
 from tests.support.browser import HttpBrowser
-from tests.support.models import mostly_nightly
-from tests.support.oauth import OAuthClient
+from tests.support.random_tests import mostly_nightly
 from tests.support.sockets import running_daphne
 
 DELAYS_S = (0.004, 0.0, 0.012)

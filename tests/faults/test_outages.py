@@ -9,9 +9,9 @@ import random
 import pytest
 
 from tests.support import outages
+from tests.support.load import MIN_POSTS_AND_FOLLOWS
 from tests.support.outages import OutageResult
 from tests.support.programs import need
-from tests.support.steady import MIN_POSTS_AND_FOLLOWS
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,6 @@
 """Power fails between two fsyncs: everysec loses about the last second, always loses nothing.
 
-`strace` records which bytes reached the disk (tests/support/power_cut.py); `POWER_SECONDS=60` writes for longer.
+`strace` records which bytes reached the disk (tests/support/disk_faults.py); `POWER_SECONDS=60` writes for longer.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ import pytest
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
-from tests.support.models import mostly_nightly
-from tests.support.power_cut import AOF_FILE, FsyncRecord, FsyncTracer, copy_durable_files, last_sync_before
+from tests.support.disk_faults import AOF_FILE, FsyncRecord, FsyncTracer, copy_durable_files, last_sync_before
 from tests.support.programs import needs
+from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
 from tests.support.world import World

@@ -26,8 +26,7 @@ from socialsite.store.topology.shard_map import ShardMap
 from tests.support.cluster import ClusterMember, RedisCluster
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.serving import ProductionSite, running_production_site
-from tests.support.site import ROOT
+from tests.support.sites import ROOT, ProductionSite, running_production_site
 from tests.support.topologies import plain_servers, shards_url
 from tests.support.visitor import HttpVisitor
 

@@ -21,8 +21,7 @@ import pytest
 
 from tests.support.cluster import RedisCluster
 from tests.support.ledger import LedgerClients, RequestLedger, audit_ledger
-from tests.support.serving import NO_LIMITS
-from tests.support.site import ROOT, QuickstartSite, running_site
+from tests.support.sites import NO_LIMITS, ROOT, QuickstartSite, running_site
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import HttpVisitor, sign_up_circle
 from tests.support.waiting import wait_until

@@ -16,12 +16,11 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
+from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
-from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
 from tests.support.rolling import ResumingClient
-from tests.support.serving import running_production_site
-from tests.support.site import QuickstartSite, running_site
+from tests.support.sites import QuickstartSite, running_production_site, running_site
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.support import releases
+from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
-from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
-from tests.support.serving import ProductionSite
+from tests.support.sites import ProductionSite
 from tests.support.visitor import JSON_HEADERS, HttpVisitor
 from tests.support.waiting import wait_until
 

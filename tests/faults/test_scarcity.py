@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from socialsite.web.handler import REQUEST_DEADLINE_S
+from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
 from tests.support.processes import load_processors, open_files
-from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
-from tests.support.serving import ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_production_site
 from tests.support.waiting import wait_until
 
 SCARCE_S = float(os.environ.get("SCARCE_SECONDS", "4"))

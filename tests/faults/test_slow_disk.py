@@ -20,11 +20,11 @@ from socialsite.recipes.worker import Worker
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
+from tests.support.disk_faults import key_of_payload, slow_disk, unwritten_aof_bytes, wait_until_fsync_begins
+from tests.support.jobs import open_queue
 from tests.support.programs import needs
-from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
-from tests.support.serving import running_production_site
-from tests.support.slow_disk import key_of_payload, slow_disk, unwritten_aof_bytes, wait_until_fsync_begins
+from tests.support.sites import running_production_site
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until

@@ -15,9 +15,9 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.factory import create_topology
+from tests.support.disk_faults import key_of_payload, slow_disk, wait_until_fsync_begins
 from tests.support.programs import needs
 from tests.support.redis_server import RedisServer
-from tests.support.slow_disk import key_of_payload, slow_disk, wait_until_fsync_begins
 from tests.support.world import World
 
 FSYNC_S = 1.5

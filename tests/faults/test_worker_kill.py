@@ -13,12 +13,11 @@ from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
 from socialsite.store import Store
-from tests.support.crew import WorkerPool
-from tests.support.queues import open_queue
+from tests.support.jobs import open_queue
 from tests.support.redis_server import RedisServer, pause_until_aof_written
 from tests.support.stalls import StallMonitor
 from tests.support.waiting import eventually
-from tests.support.worker_process import WordHandler
+from tests.support.worker_processes import WordHandler, WorkerPool
 
 CHAINS, STEPS = 40, 10
 EVERY_STEP = {f"chain {chain} {step} {STEPS}" for chain in range(CHAINS) for step in range(STEPS + 1)}

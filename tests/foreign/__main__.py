@@ -15,7 +15,7 @@ from tests.foreign.common import CACHE, HERE, Outcomes, SkippedSuite
 from tests.foreign.node_suites import MegalodonSuite, OpenApiSuite
 from tests.foreign.python_suites import PYTHON_SUITES
 from tests.support.redis_server import RedisServer
-from tests.support.serving import ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_production_site
 
 OUTCOMES = ("passed", "failed", "skipped")
 WITHOUT_LIMITS = {f"RATE_LIMIT_{rule.upper()}": "off" for rule in DEFAULT_RATE_LIMITS}

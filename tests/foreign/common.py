@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tests.support.serving import ProductionSite
-from tests.support.site import ROOT
+from tests.support.sites import ROOT, ProductionSite
 
 CACHE = ROOT / ".cache" / "foreign"
 HERE = Path(__file__).parent

@@ -23,7 +23,7 @@ from tests.foreign.common import (
     python_commands,
     run_program,
 )
-from tests.support.serving import ProductionSite
+from tests.support.sites import ProductionSite
 
 MEGALODON, JSONSCHEMA = "megalodon@10.3.0", "jsonschema[format-nongpl]==4.26.0"
 

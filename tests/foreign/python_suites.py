@@ -22,7 +22,7 @@ from tests.foreign.common import (
     install,
     python_commands,
 )
-from tests.support.serving import ProductionSite
+from tests.support.sites import ProductionSite
 
 MASTODON_PY_HANDLE = "mastodonpy_test"
 

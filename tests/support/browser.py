@@ -10,8 +10,7 @@ from typing import Any, Self
 
 import httpx
 
-from tests.support.plain_http import PLAIN_HTTP, TOKEN_COOKIE, record_token_cookie, reuse_token_cookie
-from tests.support.visitor import PASSWORD
+from tests.support.visitor import PASSWORD, PLAIN_HTTP, TOKEN_COOKIE, record_token_cookie, reuse_token_cookie
 
 BASE_URL = "http://testserver"
 JSON_HEADERS = {"Accept": "application/json"}

@@ -1,4 +1,4 @@
-"""A real Chromium, and pages that record its complaints."""
+"""A real Chromium, pages that record its complaints, and every sign of executed injected text."""
 
 import re
 import shutil
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, WebSocket
 
@@ -23,8 +24,11 @@ CHROMIUM_FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
+
 FAILED_RESPONSE_PATTERN = re.compile(r"Failed to load resource: the server responded with a status of (4\d\d|503)")
+
 """Matches Chromium's log line for an expected error page (4xx or 503), which is no defect."""
+
 VIEWPORT = {"width": 1000, "height": 800}
 
 
@@ -42,6 +46,7 @@ def launch(playwright: Playwright, program: str) -> Browser:
 
 
 POST_PATH_PATTERN = re.compile(r"/@\w+/\d+/")
+
 LIVE_TIMEOUT_S = 40
 
 
@@ -137,3 +142,41 @@ def tab_to(page: Page, selector: str, most: int = 60) -> None:
         if focused_element.count():
             return
     raise AssertionError(f"{selector} is not reached by Tab")
+
+
+@dataclass
+class InjectionWatch:
+    """`happened` lists dialogs, requests to other hosts, windows and downloads."""
+
+    reader: BrowserPage
+    host: str
+    happened: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        page = self.reader.page
+        page.on("dialog", self._dialog)
+        page.on("request", self._request)
+        page.on("popup", lambda found: self.happened.append(f"popup {found.url}"))
+        page.on("download", lambda found: self.happened.append(f"download {found.url}"))
+        page.on("framenavigated", self._navigated)
+
+    def opens(self, path: str) -> Page:
+        self.reader.page.goto(self.reader.url + path, wait_until="load")
+        self.check(path)
+        return self.reader.page
+
+    def check(self, path: str) -> None:
+        events = self.happened + self.reader.complaints
+        assert not events, (path, events)
+
+    def _dialog(self, dialog: Any) -> None:
+        self.happened.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    def _request(self, request: Any) -> None:
+        if urlsplit(request.url).netloc != self.host:
+            self.happened.append(f"request {request.url[:200]}")
+
+    def _navigated(self, frame: Any) -> None:
+        if frame.url != "about:blank" and urlsplit(frame.url).netloc != self.host:
+            self.happened.append(f"navigation {frame.url[:200]}")

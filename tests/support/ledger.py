@@ -1,8 +1,4 @@
-"""Check that acknowledged requests survive while processes are killed.
-
-Each client writes a request to a file before sending it, and its outcome afterwards. It repeats a request with the same
-idempotency key until it gets an answer. The audit then reads the site like any visitor and compares.
-"""
+"""Acknowledged requests, and a check that they survive while processes are killed."""
 
 import contextlib
 import json
@@ -17,10 +13,31 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.outcomes import SuccessGaps, outcome_of
 from tests.support.visitor import JSON_HEADERS, HttpVisitor, JsonObject
 
+
+def outcome_of(answer: httpx.Response) -> str:
+    """Return the status, with a note if a 503 lacks Retry-After."""
+    is_mute = answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE and "Retry-After" not in answer.headers
+    return f"{answer.status_code}{' without Retry-After' if is_mute else ''}"
+
+
+class SuccessGaps:
+    """The longest time that any client went without a success."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self._last: dict[str, float] = {}
+
+    def record(self, client: str, outcome: str) -> None:
+        if outcome[:1] in "2":
+            now = time.monotonic()
+            self.longest_s = max(self.longest_s, now - self._last.get(client, now))
+            self._last[client] = now
+
+
 REQUEST_INTERVAL_S = 0.02
+
 """Seconds between two requests of a client, and before a retry."""
 
 

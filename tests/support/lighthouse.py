@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.support.chromium import find_chromium
 from tests.support.demo_site import demo_visitor, find_conversation
-from tests.support.site import ROOT, QuickstartSite
+from tests.support.sites import ROOT, QuickstartSite
 
 REPORT = ROOT / "docs" / "reference" / "lighthouse.md"
 LIGHTHOUSE_PACKAGE = "lighthouse@12.8.2"

@@ -1,12 +1,14 @@
-"""Nodes that record their commands, a topology of one node, and keys for it."""
+"""Nodes that record their commands, a topology of one node, and commands on the node of their first key."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from socialsite.store import Command, Key, Node, Reply
+from socialsite.store import Command, Key, Node, Reply, Script, Store
 from socialsite.store.address import Address
+from socialsite.store.commands import routing_key
 
 STEPS_TO_HANDLE_REPLIES = 20
+
 """Turns of the event loop in which tasks handle replies and send their next commands."""
 
 
@@ -86,3 +88,11 @@ class CountingNode(Node):
         if commands:
             self.trips.append(len(commands))
         return await super().execute_all(commands)
+
+
+async def run_script(store: Store, script: Script, place: list[Key], *args: object) -> Reply:
+    return await store.node(place[0]).execute(*script.command(place, args))
+
+
+async def run_command(store: Store, *command: object) -> Reply:
+    return await store.node(routing_key(command)).execute(*command)

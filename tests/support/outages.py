@@ -16,10 +16,10 @@ from pathlib import Path
 
 from socialsite.store.slots import slot_of_tag
 from tests.support.cluster import ClusterMember, RedisCluster
+from tests.support.load import LoadOutcome, SteadyLoad
 from tests.support.redis_server import RedisServer
 from tests.support.sentinel import SentinelDeployment
-from tests.support.serving import running_production_site
-from tests.support.steady import LoadOutcome, SteadyLoad
+from tests.support.sites import running_production_site
 from tests.support.waiting import wait_until
 
 STEADY_LOAD_S = float(os.environ.get("OUTAGE_CALM_SECONDS", "2"))

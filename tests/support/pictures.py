@@ -7,7 +7,7 @@ from django.core.files.base import ContentFile
 from PIL import Image
 
 from socialsite.container import Services
-from tests.support.queues import perform_all
+from tests.support.jobs import perform_all
 
 
 def picture(

@@ -16,10 +16,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.typing import Origin
 
-from tests.support.fleet import DaphneFleet
 from tests.support.ledger import LedgerClients, RequestLedger
-from tests.support.plain_http import PLAIN_HTTP
-from tests.support.visitor import JSON_HEADERS, HttpVisitor
+from tests.support.sites import DaphneFleet
+from tests.support.visitor import JSON_HEADERS, PLAIN_HTTP, HttpVisitor
 
 RESTARTS = 2 if os.environ.get("NIGHTLY") else 1
 SOCKETS = 20

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.chromium import find_chromium, launch
 from tests.support.demo_site import demo_visitor, find_conversation
-from tests.support.site import ROOT, QuickstartSite
+from tests.support.sites import ROOT, QuickstartSite
 
 IMAGES = ROOT / "docs" / "images"
 PASSWORD = "alice-in-wonderland"

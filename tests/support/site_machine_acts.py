@@ -1,24 +1,88 @@
-"""Actions of accounts on a driven site, each applied to the services and to the model."""
+"""Actions, reactions and faults of a driven site, each applied to the services and to the model."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from socialsite.ids import AccountId, PostId
+from socialsite.store import Key
 from tests.support.site_machine import ITEM_INDEXES, MOST_PEOPLE, PERSON_INDEXES
-from tests.support.site_machine_pages import TAG, WORD, PageInvariants
+from tests.support.site_machine_pages import ADOPTING_WORKER, TAG, WORD, PageInvariants
 from tests.support.site_model import ModelPost
+from timelines import keys
 from timelines.ids import ListId
 from timelines.posts.post import Post, PostDetails
 from timelines.visibility.rights import NO_EXPIRY_MS
 
+
+class ReactionActions(PageInvariants):
+    """React to posts that the account sees on their own pages."""
+
+    @rule(who=PERSON_INDEXES, which=ITEM_INDEXES, on=st.booleans())
+    def like(self, who: int, which: int, on: bool) -> None:
+        account = self.active(who)
+        if (post_id := self.visible(account, which)) is None:
+            return
+        reactions, now_ms = self.services.reactions, self.clock.now_ms()
+        if on:
+            entry = self.run_coroutine(reactions.like(account_id=account, post_id=post_id, now_ms=now_ms))
+        else:
+            entry = self.run_coroutine(reactions.unlike(account_id=account, post_id=post_id))
+        change = self.model.likes.add if on else self.model.likes.discard
+        change((account, post_id))
+        self.assert_entry_matches(account, entry)
+
+    @rule(who=PERSON_INDEXES, which=ITEM_INDEXES)
+    def boost(self, who: int, which: int) -> None:
+        account = self.active(who)
+        if (post_id := self.visible(account, which, boostable=True)) is None:
+            return
+        act = self.services.reactions.boost
+        entry = self.run_coroutine(act(account_id=account, post_id=post_id, now_ms=self.clock.now_ms()))
+        if (account, post_id) not in self.model.boosts:
+            page = self.run_coroutine(self.services.reading.profile(account, viewer_id=account, limit=1))
+            boost_id = page.entries[0].post.id
+            self.model.boosts[account, post_id] = boost_id
+            self.model.posts[boost_id] = ModelPost(account, page.entries[0].post.audience, post_id)
+            self.owed = True
+        self.assert_entry_matches(account, entry)
+
+    @rule(who=PERSON_INDEXES, which=ITEM_INDEXES)
+    def unboost(self, who: int, which: int) -> None:
+        account = self.active(who)
+        if (post_id := self.visible(account, which)) is None:
+            return
+        entry = self.run_coroutine(self.services.reactions.unboost(account_id=account, post_id=post_id))
+        self.model.unboost(account, post_id)
+        self.changed = True
+        self.assert_entry_matches(account, entry)
+
+    @rule(who=PERSON_INDEXES, which=ITEM_INDEXES, on=st.booleans())
+    def bookmark(self, who: int, which: int, on: bool) -> None:
+        account = self.active(who)
+        if (post_id := self.visible(account, which)) is None:
+            return
+        reactions = self.services.reactions
+        if on:
+            self.run_coroutine(reactions.bookmark(account_id=account, post_id=post_id, now_ms=self.clock.now_ms()))
+        else:
+            self.run_coroutine(reactions.unbookmark(account_id=account, post_id=post_id))
+        change = self.model.bookmarks.add if on else self.model.bookmarks.discard
+        change((account, post_id))
+
+
 AUDIENCES = st.sampled_from([0, 0, 0, 1, 2])
+
 PostDrafts = list[tuple[int, int, bool]]
+
 POST_DRAFTS = st.lists(st.tuples(PERSON_INDEXES, AUDIENCES, st.booleans()), min_size=1, max_size=8)
+
 """Posts as (author, audience, with the hashtag or not)."""
+
 PAUSES_MS = st.sampled_from([0, 1, 900, 5_000, 3_600_000, 90_000_000])
 
 
@@ -251,3 +315,81 @@ class PeopleActions(PageInvariants):
         self.run_coroutine(edit(account_id=account, display_name=f"p{account}", bio="", link="", private=on))
         (self.model.private.add if on else self.model.private.discard)(account)
         self.changed = True
+
+
+SHARED_CACHE_PATTERNS = ("public:*", "timelines:*:tag", "search:*", "posts:*:preview", "series:{popular}:posts:*")
+
+"""Caches that are rebuilt only by `rebuild_timelines --all` or by the worker, not by reads."""
+
+
+def own_caches(owner: int, lists: Sequence[int]) -> list[Key]:
+    """Return the keys of caches that the owner's next read rebuilds."""
+    return [keys.home_timeline(owner), *map(keys.list_timeline, lists)]
+
+
+class FaultActions(PeopleActions):
+    @precondition(lambda self: self.owed)
+    @rule(jobs=st.integers(1, 6), times=st.integers(1, 2), finishes=st.booleans())
+    def work(self, jobs: int, times: int, finishes: bool) -> None:
+        """Perform some jobs, perhaps twice. They may stay in the outbox, as after a lost reply."""
+        self.run_coroutine(self._work(jobs, times, finishes))
+
+    async def _work(self, jobs: int, times: int, finishes: bool) -> None:
+        outbox = self.services.outbox
+        for job in await outbox.fetch(ADOPTING_WORKER, jobs, 1):
+            following: tuple[bytes, ...] = ()
+            for _ in range(times):
+                following = await self.services.fan_out.handle(job.payload)
+            self.tally["passes"] += len(following)
+            if finishes:
+                await outbox.finish(job, following)
+            else:
+                await outbox.finish(job, (job.payload,))
+
+    @precondition(lambda self: self.owed)
+    @rule(after=st.integers(0, 60), jobs=st.integers(1, 2))
+    def worker_dies(self, after: int, jobs: int) -> None:
+        """Kill a worker during a job: the job stays pending for the dead worker until another adopts it."""
+        self.run_coroutine(self._worker_dies(after, jobs))
+
+    async def _worker_dies(self, after: int, jobs: int) -> None:
+        self.dead_workers += 1
+        jobs_taken = await self.services.outbox.fetch(f"dead{self.dead_workers:04x}", jobs, 1)
+        if jobs_taken:
+            self.tally["jobs cut off"] += 1
+            await self.run_interrupted(self.services.fan_out.handle(jobs_taken[0].payload), after)
+
+    @rule(said=POST_DRAFTS, after=st.integers(0, 60), dying=st.integers(1, 3))
+    def post_while_workers_die(self, said: PostDrafts, after: int, dying: int) -> None:
+        """Publish posts, while several workers die during their jobs."""
+        self.post(said)
+        for _ in range(dying):
+            self.run_coroutine(self._worker_dies(after, 1))
+
+    @precondition(lambda self: self.dead_workers)
+    @rule()
+    def adopt_dead_workers_jobs(self) -> None:
+        self.run_coroutine(self.adopt())
+
+    @rule(who=PERSON_INDEXES)
+    def drop_own_caches(self, who: int) -> None:
+        self.tally["caches lost"] += 1
+        owner = self.model.people[who % len(self.model.people)]
+        lists = [id for id, (of, _) in self.model.lists.items() if of == owner]
+        self.run_coroutine(self.store.execute_all([("DEL", key) for key in own_caches(owner, lists)]))
+
+    @rule()
+    def drop_shared_caches(self) -> None:
+        """Delete the public, hashtag and search caches and previews, then rebuild what the command rebuilds."""
+        for master in self.deployment.masters():
+            with master:
+                for key in chain.from_iterable(map(master.scan_iter, SHARED_CACHE_PATTERNS)):
+                    master.delete(key)
+        self.tally["caches lost"] += 1
+        self.run_coroutine(self._rebuild())
+
+    async def _rebuild(self) -> None:
+        people = [AccountId(id) for id in self.model.people]
+        await self.services.rebuilds.rebuild_public(people)
+        await self.services.rebuilds.rebuild_tags(people)
+        await self.services.rebuilds.rebuild_search(people)

@@ -1,4 +1,4 @@
-"""A real daphne in a process of its own, and websocket clients of it."""
+"""A real daphne in a process of its own, websocket clients of it, and frames encoded by hand."""
 
 import asyncio
 import contextlib
@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -21,11 +22,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
 from accounts.sessions.service import SessionStore
-from tests.support.plain_http import PLAIN_HTTP
 from tests.support.ports import free_port
+from tests.support.visitor import PLAIN_HTTP
 from tests.support.world import Person
 
 BASE_DIR = Path(__file__).resolve().parents[2]
+
 Message = dict[str, Any]
 
 
@@ -112,6 +114,7 @@ def running_daphne(redis_url: str, *arguments: str, **environment: str) -> Itera
 
 
 RECEIVE_TIMEOUT_S = 12.0
+
 """Messages arrive immediately, or within five seconds if a process lost its presence. The limit is less than the
 fifteen seconds after which presence expires.
 """
@@ -231,3 +234,32 @@ def _wait_for_port(port: int, process: "subprocess.Popen[bytes]", timeout_s: flo
             return
         time.sleep(0.05)
     raise AssertionError("daphne did not start")
+
+
+TEXT, CONTINUATION, PING, PONG, FINAL = 0x1, 0x0, 0x9, 0xA, 0x80
+
+NO_MASK = b"\0\0\0\0"
+
+"""A client must mask its frames; this mask changes nothing."""
+
+
+def encode_upgrade_request(daphne: DaphneProcess) -> bytes:
+    """Return the upgrade request that a page of the site sends."""
+    lines = (
+        "GET /ws/stream/ HTTP/1.1", f"Host: 127.0.0.1:{daphne.port}", f"Origin: {daphne.origin}",
+        "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    )  # fmt: skip
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
+
+
+def encode_frame(payload: bytes, code: int, *, length: int | None = None) -> bytes:
+    """Encode a frame. `code` is the opcode, with FINAL in the last fragment; `length` is the length in its header."""
+    size = len(payload) if length is None else length
+    if size < 126:
+        head = struct.pack("!BB", code, 0x80 | size)
+    elif size < 65_536:
+        head = struct.pack("!BBH", code, 0x80 | 126, size)
+    else:
+        head = struct.pack("!BBQ", code, 0x80 | 127, size)
+    return head + NO_MASK + payload

@@ -1,4 +1,4 @@
-"""A real Twemproxy (nutcracker) in front of test servers."""
+"""A real Twemproxy (nutcracker) in front of test servers, and the commands that it supports."""
 
 import contextlib
 import shutil
@@ -7,9 +7,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import redis
 
+from socialsite.store import Key, Script
 from tests.support.ports import free_ports
 from tests.support.programs import need
 from tests.support.redis_server import RedisServer
@@ -76,3 +78,56 @@ def running_twemproxy(servers: Sequence[RedisServer], **settings: str) -> Iterat
         yield proxy
     finally:
         proxy.stop()
+
+
+NOTHING, LIST, SET, ZSET, HASH = (
+    Key("posts", tag="1", name=name) for name in ("nothing", "list", "set", "zset", "hash")
+)
+
+ECHO = Script("echo", "return {KEYS[1], ARGV[1]}")
+
+WITH_KEY_ONLY = (
+    "DEL", "EXISTS", "PERSIST", "TTL", "PTTL", "TYPE", "DUMP", "UNLINK", "TOUCH", "GET", "MGET", "GETDEL",
+    "STRLEN", "INCR", "DECR", "HGETALL", "HLEN", "HKEYS", "HVALS", "LPOP", "RPOP", "LLEN", "SCARD",
+    "SMEMBERS", "SPOP", "SRANDMEMBER", "ZCARD", "ZPOPMIN", "ZPOPMAX", "GETEX", "BITCOUNT",
+)  # fmt: skip
+
+FORMS: list[tuple[Any, ...]] = [
+    *((name, NOTHING) for name in WITH_KEY_ONLY),
+    ("EXPIRE", NOTHING, 1), ("EXPIREAT", NOTHING, 1), ("PEXPIRE", NOTHING, 1), ("PEXPIREAT", NOTHING, 1),
+    ("RESTORE", NOTHING, 0, "x"), ("SET", NOTHING, 1, "NX", "GET", "EX", 100), ("GETEX", NOTHING, "EX", 9),
+    ("SET", NOTHING, 1, "XX", "KEEPTTL"), ("GETRANGE", NOTHING, 0, 1), ("SETRANGE", NOTHING, 0, "1"),
+    ("GETBIT", NOTHING, 1), ("SETBIT", NOTHING, 1, 1), ("APPEND", NOTHING, "1"), ("INCRBY", NOTHING, 1),
+    ("DECRBY", NOTHING, 1), ("BITCOUNT", NOTHING, 0, -1), ("DEL", NOTHING, NOTHING),
+    ("EXISTS", NOTHING, LIST),
+    ("HSET", HASH, "a", 1, "b", 2), ("HSETNX", HASH, "a", 1), ("HGET", HASH, "a"), ("HMGET", HASH, "a", "b"),
+    ("HDEL", HASH, "c", "d"), ("HEXISTS", HASH, "a"), ("HINCRBY", HASH, "a", 1), ("HSCAN", HASH, 0),
+    ("LPUSH", LIST, 1, 2), ("LPUSHX", LIST, 1), ("RPUSH", LIST, 3, 4), ("RPUSHX", LIST, 3, 4),
+    ("LINDEX", LIST, -1), ("LINSERT", LIST, "BEFORE", 3, 9), ("LRANGE", LIST, 0, -1), ("LREM", LIST, 1, 9),
+    ("LSET", LIST, 0, 7), ("LTRIM", LIST, 0, 5), ("LPOS", LIST, 7), ("LPOP", LIST, 1), ("RPOP", LIST, 1),
+    ("SADD", SET, 1, 2), ("SREM", SET, 3, 4), ("SISMEMBER", SET, 1), ("SMISMEMBER", SET, 1, 2),
+    ("SPOP", SET, 1), ("SRANDMEMBER", SET, 1), ("SSCAN", SET, 0),
+    ("ZADD", ZSET, "NX", 1, "a", 2, "b"), ("ZADD", ZSET, "XX", "GT", 3, "a"), ("ZREM", ZSET, "x", "y"),
+    ("ZCOUNT", ZSET, "-inf", "+inf"), ("ZSCORE", ZSET, "a"), ("ZMSCORE", ZSET, "a", "b"),
+    ("ZINCRBY", ZSET, 1, "a"), ("ZRANK", ZSET, "a"), ("ZREVRANK", ZSET, "a"),
+    ("ZRANGE", ZSET, 0, -1, "WITHSCORES"), ("ZRANGE", ZSET, 0, 9, "REV"),
+    ("ZRANGE", ZSET, "(9", "-inf", "BYSCORE", "REV", "LIMIT", 0, 5, "WITHSCORES"),
+    ("ZREVRANGE", ZSET, 0, -1), ("ZRANGEBYSCORE", ZSET, "(1", "+inf", "LIMIT", 0, 5),
+    ("ZREVRANGEBYSCORE", ZSET, "+inf", "-inf", "WITHSCORES"), ("ZRANGEBYLEX", ZSET, "-", "+"),
+    ("ZREVRANGEBYLEX", ZSET, "+", "-"), ("ZREMRANGEBYRANK", ZSET, 0, -1000), ("ZLEXCOUNT", ZSET, "-", "+"),
+    ("ZREMRANGEBYSCORE", ZSET, "-inf", "(0"), ("ZREMRANGEBYLEX", ZSET, "[y", "[z"), ("ZSCAN", ZSET, 0),
+    ("ZPOPMIN", ZSET, 1), ("ZPOPMAX", ZSET, 1),
+    ("EVAL", ECHO.source, 1, NOTHING, "x"), ("EVALSHA", ECHO.sha, 2, NOTHING, LIST, "x"),
+]  # fmt: skip
+
+"""Every command in the site's forms; each must get a reply, even an error reply."""
+
+REFUSED: list[tuple[Any, ...]] = [
+    ("MULTI",), ("EXEC",), ("WATCH", NOTHING), ("TIME",), ("INFO",), ("SCAN", 0), ("KEYS", "*"),
+    ("WAIT", 1, 9), ("DBSIZE",), ("FLUSHALL",), ("CONFIG", "GET", "*"), ("SCRIPT", "LOAD", "return 1"),
+    ("ECHO", "x"), ("PUBLISH", "a", "b"), ("SPUBLISH", "a", "b"), ("SUBSCRIBE", "a"), ("SSUBSCRIBE", "a"),
+    ("BLPOP", LIST, 1), ("XADD", NOTHING, "*", "a", "b"), ("XLEN", NOTHING),
+    ("XREADGROUP", "GROUP", "g", "c", "STREAMS", NOTHING, ">"), ("RENAME", NOTHING, LIST),
+    ("EXPIRE", NOTHING, 100, "GT"), ("PEXPIRE", NOTHING, 100, "NX"), ("PERSIST", NOTHING, LIST),
+    ("OBJECT", "ENCODING", NOTHING), ("EVAL", "return 1", 0), ("EVALSHA", ECHO.sha, 0), ("SELECT", 1),
+]  # fmt: skip

@@ -1,19 +1,44 @@
-"""A user of a running site by its public interface alone: forms with their token, JSON answers.
-
-The client blocks, so that it works beside a real browser and in threads.
-"""
+"""A user of a running site by its public interface alone: forms with their token, JSON answers."""
 
 import itertools
+import ssl
 from collections.abc import Iterator
+from http.cookiejar import Cookie, CookieJar
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
-from tests.support.plain_http import PLAIN_HTTP, TOKEN_COOKIE, record_token_cookie, reuse_token_cookie
+PLAIN_HTTP = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+"""For clients of http:// addresses. Each default context of httpx reads all authorities, which takes 20 ms."""
+
+TOKEN_COOKIE = "csrftoken"
+
+_token_cookies: dict[str, Cookie] = {}
+
+"""Host -> the first CSRF cookie that the site set there."""
+
+
+def reuse_token_cookie(host: str, jar: CookieJar) -> bool:
+    """Give a client the CSRF cookie of an earlier client, as if it had opened a page. Return whether there is one.
+
+    The site compares the cookie with the token of the request, and stores neither.
+    """
+    if cookie := _token_cookies.get(host):
+        jar.set_cookie(cookie)
+    return cookie is not None
+
+
+def record_token_cookie(host: str, jar: CookieJar) -> None:
+    """Record the CSRF cookie that the site set."""
+    _token_cookies.update((host, cookie) for cookie in jar if cookie.name == TOKEN_COOKIE)
+
 
 PASSWORD = "rather long words 9"
+
 JSON_HEADERS = {"Accept": "application/json"}
+
 JsonObject = dict[str, Any]
 
 

@@ -8,7 +8,7 @@ from msgspec import structs
 from accounts.models import Account
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
-from tests.support.queues import perform_all
+from tests.support.jobs import perform_all
 from timelines.lists.account_list import AccountList
 from timelines.pages.page import HydratedPost, PagePart, PageRequest, TimelinePage
 from timelines.posts.post import Post, PostDetails

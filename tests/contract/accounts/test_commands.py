@@ -18,7 +18,7 @@ from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from socialsite.management.commands.quickstart import STAFF_HANDLE, load_demo_logins
 from tests.support.account_world import PASSWORD
-from tests.support.commands import run_command, run_with_services
+from tests.support.management import run_command, run_with_services
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.usefixtures("here")

@@ -19,8 +19,8 @@ from accounts.settings.factors import build_setup_page
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
+from tests.support.nodes import run_command
 from tests.support.programs import need
-from tests.support.scripting import run_command
 
 ALICE, BOB = AccountId(1), AccountId(2)
 

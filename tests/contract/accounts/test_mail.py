@@ -17,8 +17,8 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.worker import Worker
 from socialsite.store import Store
-from tests.support.commands import run_command
 from tests.support.mail_server import STAGES, MailServer, mail_server
+from tests.support.management import run_command
 from tests.support.visitor import PASSWORD
 from tests.support.waiting import eventually
 

@@ -6,7 +6,7 @@ from accounts import keys
 from accounts.security.events import EVENT_TTL_MS, EVENTS_CAP, NO_ACCOUNT_ID, REFUSALS_CAP, rough_network
 from socialsite.limits import Caller
 from tests.support.account_world import PASSWORD, AccountWorld
-from tests.support.scripting import run_command
+from tests.support.nodes import run_command
 
 CALLER = Caller(None, "203.0.113.9")
 

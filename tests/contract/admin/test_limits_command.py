@@ -10,7 +10,7 @@ from socialsite.analytics.metrics import REFUSALS
 from socialsite.container import Services
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.rate_limit import Identifier
-from tests.support.commands import run_command, run_with_services
+from tests.support.management import run_command, run_with_services
 from tests.support.world import World
 
 LIMITS = {"post": 5, "follow": None, "login": 3, "signup": 3, "search": None, "socket": 60, "address": 100}

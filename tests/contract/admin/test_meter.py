@@ -24,7 +24,7 @@ from socialsite.recipes.time_series import ALL_MEMBERS
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls
-from tests.support.buffering import POST_ENTITY, totals_key
+from tests.support.buffer import POST_ENTITY, totals_key
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment
 from tests.support.world import World

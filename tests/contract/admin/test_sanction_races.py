@@ -14,7 +14,7 @@ from socialsite.admin.sanctions import SanctionService
 from socialsite.clock import FixedClock
 from socialsite.container import Services
 from socialsite.errors import ApiError
-from tests.support.models import mostly_nightly
+from tests.support.random_tests import mostly_nightly
 from tests.support.staff import staff_member
 from tests.support.world import Person, World
 from timelines.posts.post import Post, PostDetails

@@ -24,12 +24,12 @@ from socialsite.outgoing.requests import OutgoingClient
 from socialsite.startup import open_services
 from tests.contract.alerts.conftest import ADDRESS, OperatorMail, make_operator
 from tests.support.certificates import Certificates
-from tests.support.commands import run_command
+from tests.support.disk_faults import mounted_disk
 from tests.support.mail_server import mail_server
+from tests.support.management import run_command
 from tests.support.redis_server import RedisServer
 from tests.support.remote_server import remote_server, use_client
 from tests.support.replicas import is_replicated, replicated_server
-from tests.support.small_disk import mounted_disk
 from tests.support.waiting import eventually
 from timelines import keys
 from timelines.audit.sampler import DamageCounts

@@ -20,9 +20,9 @@ from socialsite.maintenance.restore import Restore, make_store_body_writer
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
-from tests.support import commands
-from tests.support.commands import run_with_services
-from tests.support.town import SampleSite
+from tests.support import management as commands
+from tests.support.management import run_with_services
+from tests.support.sample_site import SampleSite
 from tests.support.world import World, ids_on
 from timelines import keys
 from timelines.archive.service import ArchivedBodies, ArchiveResult

@@ -15,10 +15,9 @@ from socialsite.maintenance.key_families import is_known
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Key, StoreUrls
-from tests.support import commands
-from tests.support.commands import run_with_services
-from tests.support.damage import DAMAGE_BY_NAME
-from tests.support.town import SampleSite
+from tests.support import management as commands
+from tests.support.management import run_with_services
+from tests.support.sample_site import DAMAGE_BY_NAME, SampleSite
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.audit import Audit

@@ -19,8 +19,8 @@ from socialsite.maintenance.key_families import QUARANTINE_DAYS, quarantine_key
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
-from tests.support.town import SampleSite
-from tests.support.transferring import export_account
+from tests.support.imports import export_account
+from tests.support.sample_site import SampleSite
 from tests.support.world import World
 from timelines import keys
 from timelines.audit.accounts import AccountChecks

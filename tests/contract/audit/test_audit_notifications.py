@@ -3,7 +3,7 @@
 import pytest
 
 from socialsite.container import Services
-from tests.support.town import SampleSite
+from tests.support.sample_site import SampleSite
 from tests.support.world import World
 from timelines import keys
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from socialsite.ids import PostId
-from tests.support.town import SampleSite
+from tests.support.sample_site import SampleSite
 from tests.support.world import World
 from timelines import keys
 from timelines.audit.trimming import Trimming

@@ -8,10 +8,9 @@ from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
-from tests.support.commands import run_with_services
-from tests.support.damage import DAMAGE_BY_NAME, Damage
-from tests.support.models import mostly_nightly
-from tests.support.town import SampleSite
+from tests.support.management import run_with_services
+from tests.support.random_tests import mostly_nightly
+from tests.support.sample_site import DAMAGE_BY_NAME, Damage, SampleSite
 from tests.support.world import World
 from timelines import keys
 from timelines.audit import Audit

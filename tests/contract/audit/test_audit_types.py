@@ -7,7 +7,7 @@ import pytest
 from accounts import keys as account_keys
 from socialsite.maintenance.key_families import QUARANTINE_DAYS, quarantine_key
 from socialsite.store import Key
-from tests.support.town import SampleSite
+from tests.support.sample_site import SampleSite
 from timelines import keys
 
 HOLDS: dict[str, Callable[[SampleSite], Key]] = {

@@ -9,9 +9,9 @@ from accounts import keys as account_keys
 from socialsite.container import Services
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
-from tests.support.commands import run_command, run_with_services
+from tests.support.management import run_command, run_with_services
+from tests.support.sample_site import SampleSite
 from tests.support.topologies import Deployment
-from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
 from timelines.audit.trimming import Trimming

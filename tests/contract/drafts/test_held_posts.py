@@ -6,7 +6,7 @@ from socialsite.container import Services
 from socialsite.web.requests import FormFields
 from tests.contract.importing.test_import_archives import note
 from tests.contract.importing.test_imports_by_people import mastodon
-from tests.support.transferring import import_file
+from tests.support.imports import import_file
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.drafts.draft import Draft

@@ -10,7 +10,7 @@ from django.core.files.storage import default_storage
 
 from socialsite.container import Services
 from tests.contract.media.test_media import publish, upload
-from tests.support.transferring import BASE_URL, export_account, perform_transfers, read_export, read_json, read_text
+from tests.support.imports import BASE_URL, export_account, perform_transfers, read_export, read_json, read_text
 from tests.support.world import World
 from timelines.drafts.draft import Draft
 from timelines.errors import TransferNotFound

@@ -6,8 +6,8 @@ from django.core.management import CommandError
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.job import Job
-from tests.support import commands
-from tests.support.commands import run_with_services
+from tests.support import management as commands
+from tests.support.management import run_with_services
 from tests.support.world import World
 from timelines.jobs import PurgeAccount, encode_job
 

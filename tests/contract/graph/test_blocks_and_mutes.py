@@ -8,8 +8,8 @@ from accounts.errors import AccountNotFound
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.store import Key, Store
-from tests.support.relating import follow_request_sides, read_relation, service_with_cap_of_one
-from tests.support.scripting import run_command
+from tests.support.graph import follow_request_sides, read_relation, service_with_cap_of_one
+from tests.support.nodes import run_command
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from socialsite.ids import AccountId
 from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
-from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first
+from tests.support.graph import ALICE, IDS, ON_ONE_SERVER, newest_first
 from tests.support.topologies import Deployment
 from timelines import keys
 from timelines.graph.edge_list import EdgeList

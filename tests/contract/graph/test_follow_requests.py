@@ -7,7 +7,7 @@ import pytest
 from accounts.errors import AccountNotFound
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from tests.support.relating import follow_request_sides, read_relation
+from tests.support.graph import follow_request_sides, read_relation
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import FollowRequestsCapReached, RequesterFollowingCapReached

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from socialsite.ids import AccountId
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Key, Store, StoreUrls
-from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first, read_by_pages, read_by_passes
+from tests.support.graph import ALICE, IDS, ON_ONE_SERVER, newest_first, read_by_pages, read_by_passes
 from tests.support.topologies import Deployment
 from timelines import keys
 from timelines.graph.edges import EDGES_PER_SCRIPT

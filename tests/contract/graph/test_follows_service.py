@@ -13,8 +13,8 @@ from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
-from tests.support.models import mostly_nightly
-from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
+from tests.support.fakes import FakeAccountDirectory, RecordingTimelineCache
+from tests.support.random_tests import mostly_nightly
 from tests.support.world import Person, World, ids_on
 from timelines.audit import Audit
 from timelines.errors import CannotFollowSelf, FollowingCapReached

@@ -1,7 +1,7 @@
 """Mutes with and without an end: their expiry and their order on pages."""
 
 from socialsite.container import Services
-from tests.support.relating import read_relation, service_with_cap_of_one
+from tests.support.graph import read_relation, service_with_cap_of_one
 from tests.support.world import World
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.visibility.rights import NO_EXPIRY_MS

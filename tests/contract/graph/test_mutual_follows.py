@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from socialsite.ids import AccountId
 from socialsite.store import Store
-from tests.support.models import examples
+from tests.support.random_tests import examples
 from tests.support.topologies import Deployment
 from timelines.graph.follow import Follow, FollowCounts
 from timelines.graph.repository import Follows

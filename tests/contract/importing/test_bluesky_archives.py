@@ -12,9 +12,9 @@ import pytest
 
 from socialsite.container import Services
 from tests.support.corpora import corpus_json
-from tests.support.importing import read_profile_posts
-from tests.support.transferring import (
+from tests.support.imports import (
     import_file,
+    read_profile_posts,
 )
 from tests.support.world import World
 from timelines.importing.account_archive import ArchiveUnreadable

@@ -21,10 +21,9 @@ from socialsite.container import Services
 from socialsite.recipes.worker import Worker
 from tests.contract.importing.test_import_archives import attachment, note
 from tests.contract.importing.test_imports_by_people import mastodon
-from tests.support.importing import RULES, read_profile_posts
+from tests.support.imports import RULES, import_file, read_profile_posts, start_import
+from tests.support.jobs import FAST_RETRY_POLICY
 from tests.support.pictures import picture
-from tests.support.queues import FAST_RETRY_POLICY
-from tests.support.transferring import import_file, start_import
 from tests.support.world import World
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.lines import Tally

@@ -8,7 +8,7 @@ from socialsite.container import Services
 from tests.contract.importing.test_foreign_archives import outbox, tarred
 from tests.contract.importing.test_import_archives import note
 from tests.contract.importing.test_imports_by_people import mastodon
-from tests.support.transferring import import_file, start_import
+from tests.support.imports import import_file, start_import
 from tests.support.world import World
 from timelines.graph.follow import Relationship
 

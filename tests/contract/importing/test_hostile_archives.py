@@ -15,18 +15,18 @@ import pytest
 from socialsite.container import Services
 from tests.contract.importing.test_import_archives import attachment, note, write_x
 from tests.contract.importing.test_imports_by_people import mastodon, pictures
-from tests.support.importing import read_profile_posts
-from tests.support.pictures import picture
-from tests.support.transferring import (
+from tests.support.imports import (
     BASE_URL,
     begin_import,
     export_account,
     import_file,
     perform_transfers,
     read_json,
+    read_profile_posts,
     start_import,
     undo_import,
 )
+from tests.support.pictures import picture
 from tests.support.world import World
 from timelines.exporting.repository import LIKE, ImportedPost
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable, MarkedPost

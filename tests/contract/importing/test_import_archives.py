@@ -14,7 +14,7 @@ from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from tests.support.corpora import corpus_path
-from tests.support.importing import NOW_MS, RULES, read_profile_posts
+from tests.support.imports import NOW_MS, RULES, read_profile_posts
 from tests.support.pictures import picture
 from timelines.importing.account_archive import AccountArchive
 from timelines.importing.lines import Tally

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from tests.support.commands import run_command
+from tests.support.management import run_command
 
 pytestmark = pytest.mark.usefixtures("here")
 

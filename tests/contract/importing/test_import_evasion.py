@@ -10,8 +10,8 @@ from socialsite.limits import NEWCOMER_FOLLOWS_PER_DAY
 from tests.contract.importing.test_import_archives import attachment, note
 from tests.contract.importing.test_imports_by_people import mastodon
 from tests.contract.media.test_media import publish, upload
+from tests.support.imports import begin_import, import_file, perform_transfers, start_import, undo_import
 from tests.support.pictures import picture
-from tests.support.transferring import begin_import, import_file, perform_transfers, start_import, undo_import
 from tests.support.world import World
 from timelines.drafts.draft import Draft
 from timelines.errors import PostInvalid, TransferNotFound, TransferUnderWay

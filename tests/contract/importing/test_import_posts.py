@@ -11,7 +11,7 @@ from socialsite.container import Services
 from socialsite.ids import PostId, id_at
 from socialsite.store import Store, StoreUnavailable
 from tests.support.corpora import corpus_path
-from tests.support.importing import NOW_MS, RULES, import_posts, read_profile_posts, row, write_rows
+from tests.support.imports import NOW_MS, RULES, import_posts, read_profile_posts, row, write_rows
 from tests.support.topologies import Deployment
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.graph import GraphOptions

@@ -2,7 +2,7 @@
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
-from tests.support.scripting import run_command
+from tests.support.nodes import run_command
 from timelines import keys
 from timelines.importing.repository import GRAPH_RANKS_CAP, GraphRanks, ImportedPosts
 from timelines.posts.post import Post

@@ -18,18 +18,18 @@ from socialsite.service_config import ServiceConfig
 from tests.contract.importing.test_import_archives import attachment, note
 from tests.contract.media.test_media import publish, upload
 from tests.support.corpora import corpus_path
-from tests.support.importing import read_profile_posts
-from tests.support.pictures import picture, uploaded
-from tests.support.reacting import PersonReactions
-from tests.support.transferring import (
+from tests.support.imports import (
     BASE_URL,
     comparable,
     export_account,
     import_file,
     perform_transfers,
+    read_profile_posts,
     start_import,
     undo_import,
 )
+from tests.support.pictures import picture, uploaded
+from tests.support.reactions import PersonReactions
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import TransferNotFound, TransferUnderWay

@@ -9,8 +9,8 @@ from django.core.management import CommandError
 from tests.contract.importing.test_bluesky_archives import car
 from tests.contract.importing.test_foreign_archives import colored, outbox, tweet, x_archive, zipped
 from tests.contract.importing.test_import_archives import attachment, note
-from tests.support.commands import run_command
 from tests.support.corpora import read_posts
+from tests.support.management import run_command
 from timelines.importing.service import CSV_MAX_BYTES
 from timelines.importing.x_rows import TWEET_DATES
 

@@ -8,7 +8,7 @@ import pytest_asyncio
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store, StoreUrls
-from tests.support.queues import FAST_RETRY_POLICY, open_queue
+from tests.support.jobs import FAST_RETRY_POLICY, open_queue
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 from socialsite.recipes.job import Job
 from socialsite.recipes.job_queue import CONSUMER_GROUP, RECLAIM, JobQueue
 from socialsite.store import Reply, Store
-from tests.support.queues import ALICE, BOB, CAROL, take_one
-from tests.support.scripting import run_command, run_script
+from tests.support.jobs import ALICE, BOB, CAROL, take_one
+from tests.support.nodes import run_command, run_script
 from tests.support.topologies import Deployment
 
 AT_ONCE = "0"

@@ -18,10 +18,10 @@ from socialsite.recipes.process_identity import process_identity
 from socialsite.recipes.worker import Worker
 from socialsite.store import CommandRefused, Key, Store, StoreUnavailable
 from socialsite.store.key import KEY_PATTERN
-from tests.support.models import mostly_nightly
-from tests.support.queues import ALICE, BOB, FAST_RETRY_POLICY, take_one, take_payloads
+from tests.support.jobs import ALICE, BOB, FAST_RETRY_POLICY, take_one, take_payloads
+from tests.support.nodes import run_command
+from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
-from tests.support.scripting import run_command
 from tests.support.topologies import Deployment
 from tests.support.waiting import eventually
 

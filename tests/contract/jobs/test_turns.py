@@ -14,7 +14,7 @@ from socialsite.recipes.job_queue import (
 )
 from socialsite.recipes.worker import Worker
 from socialsite.store import Store, StoreFull
-from tests.support.queues import ALICE, BOB, take_one, take_payloads
+from tests.support.jobs import ALICE, BOB, take_one, take_payloads
 from tests.support.topologies import Deployment
 
 BUSY, OTHER = 1, 2

@@ -6,8 +6,8 @@ from socialsite.clock import FixedClock
 from socialsite.limits import ActionLimits
 from socialsite.recipes.rate_limit import RateLimiter
 from socialsite.store import Store
-from tests.support.listing import ALICE, LISTS_CAP, MEMBERS_CAP
-from tests.support.people import FakeAccountDirectory, RecordingTimelineCache, SilentLiveUpdates
+from tests.support.fakes import FakeAccountDirectory, RecordingTimelineCache, SilentLiveUpdates
+from tests.support.lists import ALICE, LISTS_CAP, MEMBERS_CAP
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.ids import ListId

@@ -7,8 +7,8 @@ import pytest
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
-from tests.support.list_scene import ListScenario
-from tests.support.models import mostly_nightly
+from tests.support.lists import ListScenario
+from tests.support.random_tests import mostly_nightly
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_on
 from timelines import keys

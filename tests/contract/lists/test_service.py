@@ -11,8 +11,8 @@ from socialsite.ids import AccountId
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Store
-from tests.support.listing import ALICE, BOB, CAROL, MEMBERS_CAP, add_member
-from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
+from tests.support.fakes import FakeAccountDirectory, RecordingTimelineCache
+from tests.support.lists import ALICE, BOB, CAROL, MEMBERS_CAP, add_member
 from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys

@@ -15,7 +15,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Reply, Store, StoreUnavailable
 from socialsite.web.socket_writer import TextFrame
 from tests.support.nodes import CountingNode, SingleNodeTopology
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.world import Person, World
 from timelines.live import batched_work
 from timelines.live.broadcaster import Broadcaster

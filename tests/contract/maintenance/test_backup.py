@@ -22,9 +22,9 @@ from socialsite.startup import open_services
 from socialsite.store import Key, Store
 from tests.support.backups import read_records, restore_backup, write_backup
 from tests.support.cluster import RedisCluster
-from tests.support.commands import run_command, run_with_services
+from tests.support.management import run_command, run_with_services
 from tests.support.redis_server import RedisServer
-from tests.support.town import SampleSite
+from tests.support.sample_site import SampleSite
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.audit import Audit

@@ -13,7 +13,7 @@ from socialsite.maintenance.scanning import TopologyChanging
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from tests.support.cluster import RedisCluster
-from tests.support.repartition import KILLED_EXIT_STATUS, run_migration_killed_at
+from tests.support.migrations import KILLED_EXIT_STATUS, run_migration_killed_at
 from tests.support.world import World
 
 

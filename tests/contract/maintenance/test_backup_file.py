@@ -21,9 +21,9 @@ from socialsite.maintenance.dump import KeyRecord, build_write_commands, read_ke
 from socialsite.maintenance.key_families import find_backup_place, get_backup_pass, get_family
 from socialsite.store import Key, Store
 from tests.support.backups import write_backup
-from tests.support.small_disk import mounted_disk
+from tests.support.disk_faults import mounted_disk
+from tests.support.sample_site import SampleSite
 from tests.support.topologies import Deployment
-from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
 

@@ -31,14 +31,14 @@ from socialsite.store import Key
 from socialsite.store.key import KEY_PATTERN
 from socialsite.web.requests import FormFields
 from socialsite.web.services import loop_services
+from tests.support.api import OAuthClient
 from tests.support.browser import HttpBrowser
-from tests.support.factors import set_up_totp
 from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
-from tests.support.oauth import OAuthClient
 from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.ports import free_ports
 from tests.support.push_device import PushDevice
 from tests.support.redis_server import RedisServer
+from tests.support.second_factors import set_up_totp
 from tests.support.world import Person, World
 from timelines.audit.sampler import DamageCounts
 from timelines.drafts.draft import Draft

@@ -17,8 +17,8 @@ from socialsite.maintenance.memory import MemoryMeter, key_table_bytes, make_for
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from tests.support.cluster import RedisCluster
-from tests.support.commands import run_command, run_with_services
-from tests.support.town import SampleSite
+from tests.support.management import run_command, run_with_services
+from tests.support.sample_site import SampleSite
 from tests.support.world import World
 from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally

@@ -11,7 +11,7 @@ from socialsite.container import Services
 from tests.contract.media.test_media import publish, upload
 from tests.contract.media.test_s3 import bucket
 from tests.support.backups import write_backup
-from tests.support.commands import run_command, run_with_services
+from tests.support.management import run_command, run_with_services
 from tests.support.pictures import uploaded
 from tests.support.redis_server import RedisServer
 from tests.support.world import World

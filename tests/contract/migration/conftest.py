@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.cluster import RedisCluster
-from tests.support.moving_town import ActiveSite, open_active_site
+from tests.support.migrations import ActiveSite, open_active_site
 from tests.support.redis_server import RedisServer
 
 

@@ -18,17 +18,19 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Key, Store, StoreUnavailable
 from socialsite.store.factory import create_topology
-from tests.support.left_open import SilentServer
-from tests.support.models import mostly_nightly
-from tests.support.moving_town import ActiveSite, key_names, ongoing_activity
-from tests.support.redis_server import RedisServer
-from tests.support.repartition import (
+from tests.support.connections import SilentServer
+from tests.support.migrations import (
     KILLED_EXIT_STATUS,
+    ActiveSite,
     WriterProcess,
+    key_names,
     migration_site,
+    ongoing_activity,
     run_migration,
     run_migration_killed_at,
 )
+from tests.support.random_tests import mostly_nightly
+from tests.support.redis_server import RedisServer
 from tests.support.world import World, ids_of
 
 

@@ -4,8 +4,8 @@ import asyncio
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
-from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
-from tests.support.reacting import PersonReactions
+from tests.support.notifications import ThreePeople, count_unread, mark_all_read, notification_texts
+from tests.support.reactions import PersonReactions
 from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys

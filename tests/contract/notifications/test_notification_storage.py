@@ -5,7 +5,7 @@ import pytest
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Store
-from tests.support.scripting import run_command
+from tests.support.nodes import run_command
 from timelines import keys
 from timelines.notifications.kinds import FOLLOW, KINDS, LIKE, MENTION, REPLY, REQUEST, NotificationKind
 from timelines.notifications.notification import Notification

@@ -3,8 +3,8 @@
 import pytest
 
 from socialsite.container import Services
-from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
-from tests.support.reacting import PersonReactions
+from tests.support.notifications import ThreePeople, count_unread, mark_all_read, notification_texts
+from tests.support.reactions import PersonReactions
 from tests.support.world import World
 from timelines import keys
 from timelines.notifications.kinds import BOOST

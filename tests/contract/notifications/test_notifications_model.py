@@ -9,8 +9,8 @@ import pytest
 from socialsite.container import Services
 from socialsite.errors import ApiError
 from socialsite.ids import PostId
-from tests.support.models import mostly_nightly
-from tests.support.reacting import PersonReactions
+from tests.support.random_tests import mostly_nightly
+from tests.support.reactions import PersonReactions
 from tests.support.world import Person, World
 from timelines.posts.post import Post
 

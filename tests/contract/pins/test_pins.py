@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from socialsite.container import Services
-from tests.support.noticing import ThreePeople
+from tests.support.notifications import ThreePeople
 from tests.support.world import World, ids_of
 from timelines import keys
 from timelines.errors import NotPinnable, PinsCapReached, PostNotFound

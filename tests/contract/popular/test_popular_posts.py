@@ -13,8 +13,8 @@ from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.distinct_ranking import uses_key
 from socialsite.store import Store
-from tests.support.reacting import PersonReactions
-from tests.support.scripting import run_command
+from tests.support.nodes import run_command
+from tests.support.reactions import PersonReactions
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.popular import repository, service

@@ -30,10 +30,10 @@ from socialsite.web.services import loop_services
 from tests.contract.importing.test_import_archives import note
 from tests.contract.importing.test_imports_by_people import mastodon
 from tests.support.browser import HttpBrowser
+from tests.support.imports import begin_import, perform_transfers, undo_import
 from tests.support.key_document import DOCUMENT
 from tests.support.pictures import picture, uploaded
 from tests.support.push_device import PushDevice
-from tests.support.transferring import begin_import, perform_transfers, undo_import
 from tests.support.world import Person, World
 from timelines.drafts.draft import Draft
 from timelines.posts.post import NO_DETAILS

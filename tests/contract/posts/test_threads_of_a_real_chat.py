@@ -9,7 +9,7 @@ import pytest
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from tests.support.corpora import corpus_path, read_posts
-from tests.support.importing import NOW_MS, import_posts
+from tests.support.imports import NOW_MS, import_posts
 from timelines.importing.repository import ImportedPosts
 from timelines.importing.rows import RowRules
 from timelines.posts.post import Post

@@ -4,7 +4,7 @@ import pytest
 
 from socialsite.container import Services
 from socialsite.ids import PostId
-from tests.support.meeting import PROBES
+from tests.support.visibility_scenario import PROBES
 from tests.support.world import Person, World, ids_on
 from timelines.errors import PostNotFound
 from timelines.posts.post import Post

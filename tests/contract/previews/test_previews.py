@@ -14,7 +14,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.outgoing.requests import OutgoingClient
 from tests.support.api import ApiSite
-from tests.support.noticing import ThreePeople
+from tests.support.notifications import ThreePeople
 from tests.support.pictures import picture
 from tests.support.remote_server import RemoteServer, redirect_to, remote_server, respond, use_client
 from tests.support.world import Person, World

@@ -9,7 +9,7 @@ import pytest_asyncio
 from socialsite.clock import FixedClock
 from socialsite.recipes.presence import Presence
 from socialsite.store import Store
-from tests.support.hearing import NOW_MS, StartListener, WebProcess, open_listener
+from tests.support.pubsub_process import NOW_MS, StartListener, WebProcess, open_listener
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from socialsite.recipes.presence import (
 )
 from socialsite.store import Key, Store, StoreError, StoreUnavailable
 from tests.support.cluster import RedisCluster
-from tests.support.hearing import DISABLED_INTERVAL_S, NOW_MS, WebProcess, open_listener
+from tests.support.pubsub_process import DISABLED_INTERVAL_S, NOW_MS, WebProcess, open_listener
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
 

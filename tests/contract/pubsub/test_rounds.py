@@ -16,8 +16,8 @@ from socialsite.recipes.presence import (
     processes_key,
 )
 from socialsite.store import Store
-from tests.support.hearing import DISABLED_INTERVAL_S, NOW_MS, StartListener, WebProcess
-from tests.support.scripting import run_command
+from tests.support.nodes import run_command
+from tests.support.pubsub_process import DISABLED_INTERVAL_S, NOW_MS, StartListener, WebProcess
 from tests.support.waiting import eventually
 
 

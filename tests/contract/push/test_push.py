@@ -16,7 +16,7 @@ from socialsite.encryption import seal
 from socialsite.errors import Invalid, NotFound
 from socialsite.ids import MAX_ID, PostId
 from socialsite.recipes.job import RetryLater
-from tests.support.noticing import ThreePeople
+from tests.support.notifications import ThreePeople
 from tests.support.push_device import PushDevice, push_service, read_claims
 from tests.support.remote_server import RemoteServer, respond, use_client
 from tests.support.world import Person, World

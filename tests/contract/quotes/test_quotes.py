@@ -9,8 +9,8 @@ from msgspec import structs
 from accounts.domain import QuotePolicy
 from socialsite.container import Services
 from socialsite.ids import PostId
-from tests.support.noticing import ThreePeople
-from tests.support.reacting import PersonReactions
+from tests.support.notifications import ThreePeople
+from tests.support.reactions import PersonReactions
 from tests.support.world import Person, World, ids_on
 from timelines import keys
 from timelines.errors import PostInvalid, PostNotFound

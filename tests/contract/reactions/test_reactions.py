@@ -6,7 +6,7 @@ import pytest
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound

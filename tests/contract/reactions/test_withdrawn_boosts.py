@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from socialsite.container import Services
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound

@@ -9,8 +9,8 @@ from socialsite.container import Services
 from socialsite.ids import SEQUENCE_MASK, AccountId, PostId, id_at, ms_from_id
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store, StoreFull
-from tests.support.reacting import PersonReactions
-from tests.support.seats import home_viewer, list_viewer
+from tests.support.reactions import PersonReactions
+from tests.support.visibility_scenario import home_viewer, list_viewer
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import NotBoostable

@@ -16,8 +16,8 @@ from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
-from tests.support.models import examples
-from tests.support.reacting import PersonReactions
+from tests.support.random_tests import examples
+from tests.support.reactions import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_on
 from timelines import keys

@@ -8,8 +8,7 @@ import pytest
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.ids import PostId, id_at
 from socialsite.store import Command, Node, Reply, Store, StoreUnavailable
-from tests.support.nodes import SingleNodeTopology
-from tests.support.scripting import run_command
+from tests.support.nodes import SingleNodeTopology, run_command
 from timelines import keys
 from timelines.cached_timelines import delivery as cached_pushing
 from timelines.cached_timelines.delivery import PUSHES_PER_ROUND_TRIP

@@ -13,9 +13,9 @@ from socialsite.ids import AccountId, PostId
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Node, Reply, Store
 from socialsite.store.address import Address
-from tests.support.models import mostly_nightly
 from tests.support.nodes import CountingNode, SingleNodeTopology
-from tests.support.seats import home_viewer, visible_to
+from tests.support.random_tests import mostly_nightly
+from tests.support.visibility_scenario import home_viewer, visible_to
 from tests.support.world import Person, World, ids_on
 from timelines import keys
 from timelines.errors import PostNotFound

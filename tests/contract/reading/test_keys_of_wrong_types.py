@@ -9,7 +9,7 @@ from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Key, Read, Store, WrongType
 from tests.support.nodes import numbered_key
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.world import Person, World, ids_of, ids_on
 from timelines import keys
 from timelines.posts.post import Post

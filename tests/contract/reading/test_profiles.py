@@ -15,7 +15,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls
 from tests.support.nodes import SerialNode, SingleNodeTopology
-from tests.support.noticing import ThreePeople
+from tests.support.notifications import ThreePeople
 from tests.support.world import Person, World
 from timelines.author_feeds.merging import MAX_FEEDS_PER_READ
 from timelines.graph.follow import Follow, FollowCounts

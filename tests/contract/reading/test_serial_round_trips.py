@@ -9,7 +9,7 @@ from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from tests.support.nodes import SerialNode, SingleNodeTopology
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.world import Person, World
 from timelines.lists.rules import ListRule
 from timelines.posts.post import Post, PostDetails

@@ -11,7 +11,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Store
-from tests.support.models import examples
+from tests.support.random_tests import examples
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import SMALL_CONFIG, STEPS, RightsSite
 from tests.support.world import World

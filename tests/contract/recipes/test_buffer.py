@@ -25,8 +25,8 @@ from socialsite.recipes.buffer import (
     taken_key,
 )
 from socialsite.store import Key, Store, StoreUrls, WrongType
-from tests.support.buffering import NOW_MS, POST_ENTITY, read_stored_total, read_total, totals_key, views
-from tests.support.models import examples
+from tests.support.buffer import NOW_MS, POST_ENTITY, read_stored_total, read_total, totals_key, views
+from tests.support.random_tests import examples
 from tests.support.topologies import Deployment
 
 OTHER = Entity("post", 8)

@@ -24,7 +24,7 @@ from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
 from socialsite.recipes.rate_limit import HIT, MINUTE_MS, REFUND, Identifier, RateLimiter, Rule
 from socialsite.recipes.time_series import COUNT, DISTINCT, DISTINCT_COUNT, RANK, TOP
 from socialsite.store import Key, Store
-from tests.support.scripting import run_command, run_script
+from tests.support.nodes import run_command, run_script
 
 A_DAY_ON = 4_000_000_000
 """The expiry of these keys in Unix seconds, in the far future."""

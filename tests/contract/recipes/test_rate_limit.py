@@ -22,8 +22,8 @@ from socialsite.recipes.rate_limit import (
     parse_decision,
 )
 from socialsite.store import Store, StoreUrls
-from tests.support.models import examples
-from tests.support.rate_model import RateModel
+from tests.support.random_tests import examples
+from tests.support.rate_limit_model import RateModel
 from tests.support.topologies import Deployment
 
 MINUTE = 29_000_000  # any full minute of the clock

@@ -38,7 +38,7 @@ from socialsite.recipes.time_series import (
     ranked_key,
 )
 from socialsite.store import Key, Store, StoreUrls
-from tests.support.models import examples
+from tests.support.random_tests import examples
 from tests.support.topologies import Deployment
 
 POSTS = Metric("posts", by_second=True)

@@ -4,7 +4,7 @@ import pytest
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Script, Store
-from tests.support.scripting import run_command, run_script
+from tests.support.nodes import run_command, run_script
 from timelines import keys
 from timelines.archive.service import TO_MARKER
 from timelines.audit.wrong_types import QUARANTINE

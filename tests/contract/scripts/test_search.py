@@ -8,7 +8,7 @@ import pytest
 
 from socialsite.ids import MAX_ID
 from socialsite.store import Key, Store
-from tests.support.scripting import run_command, run_script
+from tests.support.nodes import run_command, run_script
 from timelines import keys
 from timelines.search.repository import ADD_POSTINGS_SCRIPT, FIND_POSTINGS_SCRIPT, REMOVE_POSTINGS_SCRIPT, pack_ids
 

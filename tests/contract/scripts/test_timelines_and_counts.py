@@ -8,7 +8,7 @@ import pytest
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.distinct_ranking import COUNT, TOP
 from socialsite.store import Key, Reply, Store
-from tests.support.scripting import run_command, run_script
+from tests.support.nodes import run_command, run_script
 from timelines import keys
 from timelines.cached_timelines.delivery import INSERT, TRIM
 from timelines.cached_timelines.repository import BEGIN, FINISH

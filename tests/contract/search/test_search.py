@@ -12,9 +12,9 @@ from socialsite.ids import MAX_ID, PostId
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable, StoreUrls
-from tests.support.importing import import_old_post
+from tests.support.imports import import_old_post
 from tests.support.redis_server import RedisServer
-from tests.support.searching import keys_of, search_index, search_post_ids
+from tests.support.search import keys_of, search_index, search_post_ids
 from tests.support.world import Person, World, ids_of, ids_on
 from timelines import keys
 from timelines.posts.post import FOLLOWERS, UNLISTED, MediaAttachment, Poll, Post, PostDetails

@@ -10,8 +10,8 @@ from socialsite.container import Services
 from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.store import Store
 from socialsite.store.key import KEY_PATTERN
-from tests.support.models import examples
-from tests.support.searching import AUTHORS, keys_of, search_index
+from tests.support.random_tests import examples
+from tests.support.search import AUTHORS, keys_of, search_index
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World
 from timelines import keys

@@ -18,10 +18,10 @@ from socialsite.store.partitioners import RangePartitioner, TablePartitioner, ba
 from socialsite.store.slots import SLOT_COUNT, slot_of_tag
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key
 from socialsite.store.topology.shards import ShardMapChanged, Shards
-from tests.support.left_open import SilentServer, assert_no_open_connections, cancel_at_every_step
+from tests.support.connections import SilentServer, assert_no_open_connections, cancel_at_every_step
+from tests.support.migrations import run_migration
 from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer
-from tests.support.repartition import run_migration
 from tests.support.sharding import SHARD_MAP_KEY, id_on, open_sharded_store, replace_shard_map, start_refusal
 from tests.support.topologies import SHARDS, shards_url
 

@@ -21,8 +21,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from socialsite.service_config import ServiceConfig
 from tests.support.key_document import DOCUMENT, KeyRow
 from tests.support.site_machine import SMALL_CONFIG
-from tests.support.site_machine_faults import SHARED_CACHE_PATTERNS, FaultActions, own_caches
-from tests.support.site_machine_reactions import ReactionActions
+from tests.support.site_machine_acts import SHARED_CACHE_PATTERNS, FaultActions, ReactionActions, own_caches
 from tests.support.topologies import Deployment
 
 PULLING = replace(SMALL_CONFIG, pull_threshold=1, pull_grace_ms=3_000)

@@ -18,8 +18,8 @@ from socialsite.store.aof import track_nodes, wait_for_aof
 from socialsite.store.factory import create_topology
 from socialsite.store.pubsub import Subscription
 from tests.support.certificates import Certificates
+from tests.support.jobs import open_queue
 from tests.support.ports import free_ports
-from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import plain_servers
 from tests.support.twemproxy import running_twemproxy

@@ -23,9 +23,9 @@ from socialsite.store.commands import Command, Script, encode
 from socialsite.store.embedded.binaries import find_server_binary
 from socialsite.store.replies import parse_info
 from tests.support.cluster import RedisCluster
+from tests.support.migrations import SLICES, migration_site
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.repartition import SLICES, migration_site
 from tests.support.replicas import QUICK, follow, is_replicated, until_confirmed
 from tests.support.waiting import wait_until
 from tests.support.world import World

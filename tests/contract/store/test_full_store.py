@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from socialsite.startup import open_services
 from tests.support.redis_server import RedisServer
-from tests.support.town import SampleSite
+from tests.support.sample_site import SampleSite
 from tests.support.world import World
 
 PASSWORD = "rather long words 9"

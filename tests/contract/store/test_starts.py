@@ -26,7 +26,7 @@ from socialsite.store.connection import (
     PipelinedConnection,
 )
 from socialsite.store.embedded.binaries import ServerBinary, ServerVersion, find_server_binary
-from tests.support.left_open import CLOSE_TIMEOUT_S, SilentServer, assert_no_open_connections, connected_client_ids
+from tests.support.connections import CLOSE_TIMEOUT_S, SilentServer, assert_no_open_connections, connected_client_ids
 from tests.support.nodes import numbered_key
 from tests.support.ports import free_port
 from tests.support.redis_server import RedisServer

@@ -17,7 +17,7 @@ from socialsite.store import Key, Script, Store, StoreUnavailable
 from socialsite.store.slots import slot_of
 from socialsite.store.topology.cluster import MIN_REFRESH_INTERVAL_S
 from tests.support.cluster import RedisCluster
-from tests.support.left_open import assert_no_open_connections, cancel_at_every_step
+from tests.support.connections import assert_no_open_connections, cancel_at_every_step
 from tests.support.nodes import SingleNodeTopology, numbered_key
 from tests.support.replicas import is_replicated
 from tests.support.waiting import eventually

@@ -14,7 +14,7 @@ from socialsite.migration.store_factory import open_store
 from socialsite.settings_parsers import build_cache_settings
 from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable
 from socialsite.store.pubsub import CONNECTION_LOST, Subscription
-from tests.support.left_open import SilentServer, assert_no_open_connections, cancel_at_every_step
+from tests.support.connections import SilentServer, assert_no_open_connections, cancel_at_every_step
 from tests.support.nodes import numbered_key
 from tests.support.sentinel import MASTER_NAME, SentinelDeployment
 

@@ -18,10 +18,9 @@ from socialsite.store.topology.twemproxy import (
     require_supported,
 )
 from tests.support.nodes import numbered_key
-from tests.support.proxy_forms import ECHO, FORMS, REFUSED
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import NOT_BEHIND_TWEMPROXY, SHARDS, plain_servers
-from tests.support.twemproxy import TwemproxyServer, running_twemproxy
+from tests.support.twemproxy import ECHO, FORMS, REFUSED, TwemproxyServer, running_twemproxy
 from tests.support.world import World
 
 

@@ -1,6 +1,6 @@
 """Every right on every page: effective from the reply on, and reversible.
 
-tests/support/meeting.py describes Alice, Bob and Carol and the places that show their posts.
+tests/support/visibility_scenario.py describes Alice, Bob and Carol and the places that show their posts.
 """
 
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.support.meeting import PROBES, VisibilityScenario, on_home
+from tests.support.visibility_scenario import PROBES, VisibilityScenario, on_home
 from tests.support.world import Person, World
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from socialsite.ids import AccountId
 from socialsite.migration.store_factory import open_store
-from tests.support.models import examples
+from tests.support.random_tests import examples
 from tests.support.redis_server import RedisServer
 from tests.support.rights_model import Timeline
 from tests.support.rights_site import STEPS, RightsSite

@@ -16,9 +16,9 @@ from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.recipes.worker import JobHandler, Worker
 from socialsite.store import StoreUnavailable
 from tests.contract.workers.conftest import QUICK
+from tests.support.jobs import RecordingHandler, run_until_empty
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
-from tests.support.working import RecordingHandler, run_until_empty
 
 NEVER_MS = 600_000
 

@@ -16,11 +16,10 @@ from socialsite.recipes.job_queue import OUTBOX, QUEUE_NAMES, JobQueue, RetryPol
 from socialsite.recipes.worker import FETCH_WAIT_MS, Worker
 from socialsite.store import Key, Store, StoreUrls
 from tests.contract.workers.conftest import QUICK
-from tests.support.queues import open_queue
+from tests.support.jobs import RecordingHandler, open_queue, run_until_empty
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
 from tests.support.topologies import Deployment
-from tests.support.working import RecordingHandler, run_until_empty
 
 
 async def test_a_worker_of_an_empty_queue_ends_immediately(queue: JobQueue) -> None:

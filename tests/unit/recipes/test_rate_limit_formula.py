@@ -18,7 +18,7 @@ from socialsite.recipes.rate_limit import (
     used_milli,
 )
 from socialsite.store.key import KEY_PATTERN
-from tests.support.rate_model import RateModel
+from tests.support.rate_limit_model import RateModel
 
 gaps = st.lists(st.integers(0, 45_000), max_size=60)
 

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from socialsite.management.base import SiteCommand
-from tests.support.models import mostly_nightly
+from tests.support.random_tests import mostly_nightly
 
 ROOT = Path(__file__).resolve().parents[3]
 OURS = ("socialsite", "accounts", "timelines")

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.support.fuzz import FIELDS, QUERIES
+from tests.support.hostile_input import FIELDS, QUERIES
 
 TEMPLATES = sorted((Path(__file__).resolve().parents[3] / "templates").rglob("*.html"))
 FIELD = re.compile(r"""<(?:input|select|textarea|button)\b[^>]*\sname="([\w-]+)\"""")

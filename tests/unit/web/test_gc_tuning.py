@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.support.site import ROOT
+from tests.support.sites import ROOT
 
 PROGRAM = """
 import gc, sys

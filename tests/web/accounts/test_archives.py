@@ -12,7 +12,7 @@ from socialsite.ids import AccountId
 from tests.contract.importing.test_import_archives import note
 from tests.contract.importing.test_imports_by_people import mastodon
 from tests.support.browser import HttpBrowser
-from tests.support.transferring import perform_transfers
+from tests.support.imports import perform_transfers
 
 PAGE = "/accounts/archive/"
 

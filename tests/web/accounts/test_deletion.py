@@ -8,7 +8,7 @@ from socialsite.clock import FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
-from tests.support.factors import set_up_totp
+from tests.support.second_factors import set_up_totp
 from tests.support.visitor import PASSWORD
 from tests.web.conftest import OpenBrowser
 

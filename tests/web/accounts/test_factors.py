@@ -25,7 +25,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser, cookies_of
-from tests.support.factors import TotpDevice, set_up_totp
+from tests.support.second_factors import TotpDevice, set_up_totp
 from tests.support.visitor import PASSWORD
 from tests.web.conftest import OpenBrowser
 

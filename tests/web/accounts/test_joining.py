@@ -13,7 +13,7 @@ from socialsite.limits import NEWCOMER_FOLLOWS_PER_DAY
 from socialsite.recipes.rate_limit import Rule
 from tests.support.api import ApiClient, create_token
 from tests.support.browser import HttpBrowser
-from tests.support.factors import set_up_totp
+from tests.support.second_factors import set_up_totp
 from tests.support.staff import open_staff
 from tests.support.visitor import PASSWORD
 from tests.web.conftest import OpenBrowser

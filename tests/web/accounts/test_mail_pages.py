@@ -17,11 +17,11 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from socialsite.recipes.worker import Worker
+from tests.support.api import OAuthClient
 from tests.support.browser import HttpBrowser, hidden_field
+from tests.support.imports import import_file
 from tests.support.mail_server import MailServer, link_in, mail_server
-from tests.support.oauth import OAuthClient
 from tests.support.staff import open_staff
-from tests.support.transferring import import_file
 from tests.support.visitor import PASSWORD
 
 ADDRESS, NEW_PASSWORD = "alice@example.org", "quite another phrase 7"

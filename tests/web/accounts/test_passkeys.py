@@ -9,9 +9,8 @@ from accounts.factors.passkeys import MALFORMED
 from accounts.factors.service import FactorService
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId
-from tests.support.authenticator import SoftPasskey
 from tests.support.browser import HttpBrowser
-from tests.support.factors import set_up_totp
+from tests.support.second_factors import SoftPasskey, set_up_totp
 from tests.support.visitor import PASSWORD
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.support.api import OUT_OF_BAND, REDIRECT_URI, OAuthClient
 from tests.support.browser import HttpBrowser
-from tests.support.oauth import OUT_OF_BAND, REDIRECT_URI, OAuthClient
 
 
 async def test_a_registration_has_every_field(visitor: HttpBrowser) -> None:

@@ -8,12 +8,11 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from tests.settings import TEST_PROCESS
+from tests.support.api import OUT_OF_BAND, OAuthClient
 from tests.support.browser import HttpBrowser
-from tests.support.oauth import OUT_OF_BAND, OAuthClient
 from tests.support.pictures import picture
 from tests.support.programs import need
-from tests.support.serving import ProductionSite, running_production_site
-from tests.support.site import ROOT
+from tests.support.sites import ROOT, ProductionSite, running_production_site
 
 GUIDE = (ROOT / "docs" / "guide" / "api.md").read_text().partition("## Bots and scripts")[0]
 PASSWORD = "alice-in-wonderland"

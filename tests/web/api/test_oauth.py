@@ -11,8 +11,8 @@ from accounts.oauth import values
 from accounts.oauth.scopes import SCOPES
 from socialsite.container import Services
 from socialsite.ids import AccountId
+from tests.support.api import CHALLENGE, OUT_OF_BAND, REDIRECT_URI, VERIFIER, OAuthClient, result_of
 from tests.support.browser import HttpBrowser
-from tests.support.oauth import CHALLENGE, OUT_OF_BAND, REDIRECT_URI, VERIFIER, OAuthClient, result_of
 from tests.support.visitor import PASSWORD
 
 OWN_ACCOUNT = "/api/v1/accounts/verify_credentials"

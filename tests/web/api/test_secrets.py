@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from socialsite.container import Services
+from tests.support.api import CHALLENGE, VERIFIER, OAuthClient
 from tests.support.browser import HttpBrowser
-from tests.support.oauth import CHALLENGE, VERIFIER, OAuthClient
 
 
 async def test_no_token_or_code_is_logged(

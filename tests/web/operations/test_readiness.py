@@ -22,7 +22,7 @@ from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.site import ROOT
+from tests.support.sites import ROOT
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import PASSWORD
 from timelines.posts.archive import ArchiveUnavailable

@@ -12,7 +12,7 @@ from socialsite.admin.audit_log import OPERATOR, AuditLog
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
-from tests.support.factors import set_up_totp
+from tests.support.second_factors import set_up_totp
 from tests.support.staff import open_staff
 from tests.support.visitor import PASSWORD
 

@@ -9,10 +9,9 @@ import signal
 import httpx
 import pytest
 
-from tests.support.fleet import DaphneFleet
 from tests.support.processes import private_kb
 from tests.support.rolling import restart_all_under_load
-from tests.support.site import find_children, is_alive
+from tests.support.sites import DaphneFleet, find_children, is_alive
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 

@@ -11,8 +11,8 @@ from django.core import signals
 
 from socialsite.asgi import application
 from socialsite.web.handler import AsyncHandler
-from tests.support import views
-from tests.support.views import view_log
+from tests.support import handler_views as views
+from tests.support.handler_views import view_log
 from tests.support.waiting import eventually
 
 Message = dict[str, Any]

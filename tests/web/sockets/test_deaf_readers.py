@@ -7,8 +7,16 @@ import time
 from pathlib import Path
 
 from socialsite.web.socket_writer import STALL_TIMEOUT_S
-from tests.support.frames import FINAL, PONG, TEXT, encode_frame, encode_upgrade_request
-from tests.support.sockets import DaphneProcess, SocketClient, open_socket
+from tests.support.sockets import (
+    FINAL,
+    PONG,
+    TEXT,
+    DaphneProcess,
+    SocketClient,
+    encode_frame,
+    encode_upgrade_request,
+    open_socket,
+)
 from tests.support.stalls import StallMonitor
 from tests.support.world import Person
 

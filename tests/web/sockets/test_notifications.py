@@ -1,6 +1,6 @@
 """Notifications on the socket arrive live, are replayed by their ids, and reach only their reader."""
 
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
 from tests.support.world import World
 

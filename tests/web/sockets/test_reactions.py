@@ -8,7 +8,7 @@ import pytest_asyncio
 from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.recipes.presence import processes_key
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.sockets import Message, SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World
 from timelines.posts.post import Post

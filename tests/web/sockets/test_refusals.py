@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
-from tests.support.models import mostly_nightly
+from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import DaphneProcess, open_socket, running_daphne, sign_in_cookie
 

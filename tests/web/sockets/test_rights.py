@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from accounts.sessions.values import SessionToken
 from socialsite.container import Services
-from tests.support.reacting import PersonReactions
+from tests.support.reactions import PersonReactions
 from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
 from tests.support.stalls import StallMonitor
 from tests.support.world import Person, World

@@ -11,9 +11,9 @@ from socialsite.errors import AccountSilenced
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from tests.support.browser import HttpBrowser
+from tests.support.imports import perform_transfers, start_import
 from tests.support.pictures import picture
 from tests.support.routes import Route, api_routes, routes
-from tests.support.transferring import perform_transfers, start_import
 from tests.support.world import World
 from tests.web.api.conftest import OpenApi, open_api
 from tests.web.conftest import OpenBrowser

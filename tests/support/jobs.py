@@ -1,12 +1,15 @@
-"""Create a job queue for tests and fetch its jobs under fixed worker names."""
+"""Job queues and workers in tests, and the jobs that they performed."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from socialsite.recipes.job import Job
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.recipes.worker import JobHandler, Worker
 from socialsite.store import Store
 
 ALICE, BOB, CAROL = "a1", "b2", "c3"  # worker names
+
 FAST_RETRY_POLICY = RetryPolicy(
     heartbeat_ttl_ms=300, stuck_after_ms=200, lost_after_ms=50, retry_delays_ms=(10, 20, 30, 40)
 )
@@ -37,3 +40,26 @@ async def perform_all(queue: JobQueue, handle: Callable[[bytes], Awaitable[Seque
             await queue.finish(job, await handle(job.payload), used_ms=1)
             job_count += 1
     return job_count
+
+
+class RecordingHandler:
+    """A handler that records the performed payloads."""
+
+    def __init__(self) -> None:
+        self.performed: list[bytes] = []
+        self._more = asyncio.Event()
+
+    async def __call__(self, payload: bytes) -> Sequence[bytes]:
+        self.performed.append(payload)
+        self._more.set()
+        return ()
+
+    async def wait_for(self, payload: bytes, within_s: float = 10) -> None:
+        async with asyncio.timeout(within_s):
+            while payload not in self.performed:
+                self._more.clear()
+                await self._more.wait()
+
+
+async def run_until_empty(queue: JobQueue, handle: JobHandler) -> bool:
+    return await asyncio.wait_for(Worker(queue, handle).run_until_empty(), 10)

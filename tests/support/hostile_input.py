@@ -1,18 +1,72 @@
-"""Hypothesis strategies for arbitrary requests to every address and arbitrary socket frames.
+"""Texts that break sites, arbitrary requests to every address, and arbitrary socket frames."""
 
-They prefer values that break parsers: half surrogates, NUL, overlong UTF-8, depth, size, wrong types, ids of other
-accounts.
-"""
-
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from urllib.parse import quote
 
 from hypothesis import strategies as st
 
+from tests.support.corpora import corpus_json, corpus_text
 from tests.support.routes import Route, api_routes, routes
 from timelines.posts.post import FORM_NAMES
+from timelines.text.post_text import TextRefused, check_post_text
+
+OWN_PAYLOADS = (
+    '"><img src=x onerror=alert(1)>', "'><svg/onload=alert(1)>", "</script><script>alert(1)</script>",
+    "{{7*7}}{% debug %}<%= 7*7 %>${7*7}", "javascript:alert(1)",
+    "<iframe srcdoc='<script>alert(1)</script>'>",
+    '" autofocus onfocus=alert(1) x="', "</textarea><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "<a href=javascript:alert(1)>x</a>", "&lt;script&gt;alert(1)&lt;/script&gt;", "<!--<script>alert(1)//-->",
+    "\u202e<script>alert(1)</script>\u202c", "<math><mi xlink:href='javascript:alert(1)'>", "-->]]>{{}}\\",
+    "jaVasCript:/*-/*`/*\\`/*'/*\"/**/(/* */oNcliCk=alert() )//%0D%0A%0d%0a//</stYle/</titLe/"
+    "</teXtarEa/</scRipt/--!>\\x3csVg/<sVg/oNloAd=alert()//>\\x3e",
+)  # fmt: skip
+
+"""Attributes, elements that close others, templates, entities, comments, directions, and 0xsobky's polyglot."""
+
+
+def read_script_payloads(name: str) -> list[str]:
+    match name:
+        case "dompurify":
+            return [row["payload"] for row in corpus_json("conformance/xss/dompurify-expect.json")]
+        case "h5sc":
+            return [row["data"] for row in corpus_json("conformance/xss/h5sc-vectors.json")]
+        case "fuzzdb":
+            return corpus_text("conformance/xss/fuzzdb-xss-rsnake.txt").splitlines()
+    return corpus_text("conformance/xss/fuzzdb-xss-uri.txt").splitlines()
+
+
+def read_naughty_strings() -> list[str]:
+    strings: list[str] = corpus_json("conformance/naughty/blns.json")
+    return strings
+
+
+def select_publishable(texts: Iterable[str]) -> list[str]:
+    """Return the texts that may be posted. tests/unit/text/test_text_conformance.py checks the refused ones."""
+    publishable = []
+    for text in texts:
+        with contextlib.suppress(TextRefused):
+            publishable.append(check_post_text(text, 500))
+    return publishable
+
+
+COLLECTIONS = ("dompurify", "h5sc", "fuzzdb", "fuzzdb-uri")
+
+
+def all_payloads() -> list[str]:
+    """Return every distinct text of all collections."""
+    return list(dict.fromkeys(chain(OWN_PAYLOADS, *map(read_script_payloads, COLLECTIONS), read_naughty_strings())))
+
+
+def fields_first() -> Iterator[str]:
+    """Yield the distinct texts, our own first, then alternately from each collection: any prefix is a fair sample."""
+    turns = zip_longest(*map(read_script_payloads, COLLECTIONS), read_naughty_strings())
+    yield from dict.fromkeys(chain(OWN_PAYLOADS, (text for turn in turns for text in turn if text)))
+
 
 FIELDS = (
     *FORM_NAMES, "idempotency_key", "next", "title", "handle", "operation", "parts",
@@ -42,11 +96,13 @@ FIELDS = (
     "address", "digest",
     "group", "name", "accent", "rules", "starts", "ends",
 )  # fmt: skip
+
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",
     "by", "target", "action", "since", "until", "kind", "report", "post", "show",
     "max_id", "since_id", "min_id", "id[]", "acct", "any[]", "none[]", "tagged", "only_media", "pinned", "remote",
 )  # fmt: skip
+
 HOSTILE_TEXTS = (
     "", " ", "\x00", "\ud800", "\udfff\ud800", "\ufffe", "\U0010ffff", "a\u0301" * 300, "\u202e", "0", "-1",
     "1", "9007199254740991", "9007199254740992", "1" * 400, "1e309", "NaN", "null", "true", "[]", "{}",
@@ -55,18 +111,25 @@ HOSTILE_TEXTS = (
     "../../etc/passwd", "{x}:y*", "\r\nX: y", "a" * 5_000, "\N{GRINNING FACE}" * 600, "<script>", "٣", "²",
     "１", "ﬀ" * 40, "İ" * 30, "ß" * 30,
 )  # fmt: skip
+
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=60)
+
 TEXTS = st.one_of(st.sampled_from(HOSTILE_TEXTS), ANY_TEXT, st.integers().map(str))
+
 SCALARS = st.one_of(TEXTS, st.none(), st.booleans(), st.integers(), st.floats())
+
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
     max_leaves=8,
 )
+
 NAMES = st.one_of(st.sampled_from(FIELDS), TEXTS)
+
 DEEP_JSON = st.sampled_from(
     [b"[" * 30_000, b'{"a":' * 9_000, b"[" * 30_000 + b"]" * 30_000, b'{"text":' + b"9" * 4_400 + b"}"]
 )
+
 RAW_BODIES = st.one_of(
     st.binary(max_size=200),
     DEEP_JSON,
@@ -103,12 +166,15 @@ class FuzzRequest:
 
 
 PAIRS = st.lists(st.tuples(NAMES, TEXTS), max_size=6)
+
 OBJECTS = st.dictionaries(NAMES, VALUES, max_size=6)
+
 FORM, PARTS, JSON_TYPE = (
     "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=x",
     "application/json",
 )
+
 BODIES = st.one_of(
     st.tuples(st.just(JSON_TYPE), st.one_of(OBJECTS, VALUES).map(encode_json)),
     st.tuples(st.just(FORM), PAIRS.map(encode_form)),
@@ -118,12 +184,19 @@ BODIES = st.one_of(
         RAW_BODIES,
     ),
 )
+
 EXCLUDED_PATHS = ("/accounts/delete/", "/accounts/logout/")
+
 """Paths that would end the session by accident."""
+
 ROUTES = [route for route in routes() if route.path not in EXCLUDED_PATHS]
+
 API_ROUTES = [route for route in api_routes() if route.path.startswith("/api/") and "streaming" not in route.path]
+
 """Paths that apps request with a token, without the endless ones."""
+
 STAFF_ROUTES = [route for route in ROUTES if route.path.startswith("/ops/")]
+
 """Paths that only staff can open."""
 
 
@@ -158,6 +231,7 @@ TIMELINES = st.one_of(
     st.sampled_from(["home", "public", "tags", "notifications", "list:1", "profile:alice", "tag:x"]),
     st.tuples(st.sampled_from(["list:", "profile:", "tag:", "home:", ""]), TEXTS).map("".join),
 )
+
 MESSAGES = st.one_of(
     st.fixed_dictionaries(
         {"type": st.sampled_from(["subscribe", "unsubscribe"]), "timeline": TIMELINES},
@@ -167,5 +241,7 @@ MESSAGES = st.one_of(
     st.dictionaries(st.sampled_from(["type", "timeline", "after", "ids", "x"]), VALUES, max_size=4),
     VALUES,
 ).map(encode_json)
+
 BYTES = st.one_of(MESSAGES, st.binary(max_size=300), st.sampled_from([b"[" * 4_000, b'{"a":' * 800, b'"\\ud800"', b""]))
+
 FRAMES = st.tuples(BYTES, st.booleans()).map(decode_frame).filter(is_accepted_frame)

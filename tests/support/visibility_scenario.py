@@ -1,8 +1,4 @@
-"""Read every place of the site where a reader may see another account's posts.
-
-Alice reads. Bob wrote `post` ("#tea"), replied to Alice, and is on her list. Carol is on another list and boosted the
-post. Dave likes it, so that it is popular.
-"""
+"""The places where a reader may see another account's posts, and the viewers of open timelines."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,7 +11,9 @@ from timelines.errors import PostNotFound
 from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
 from timelines.posts.post import Post
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.search.query import parse_query
+from timelines.visibility.rights import ViewContext
 
 
 @dataclass
@@ -129,6 +127,7 @@ async def in_feed(scene: VisibilityScenario) -> bool:
 
 
 Probe = Callable[[VisibilityScenario], Awaitable[bool]]
+
 PROBES: dict[str, Probe] = {  # places where Alice may see Bob's posts
     "home": on_home,
     "profile": on_profile,
@@ -143,3 +142,18 @@ PROBES: dict[str, Probe] = {  # places where Alice may see Bob's posts
     "notification": in_notifications,
     "feed": in_feed,
 }
+
+
+def home_viewer(services: Services, reader: Person) -> ViewerContext:
+    return ViewerContext(reader.id, ViewContext.HOME, services.reading.home_rights(reader.id))
+
+
+async def list_viewer(services: Services, owner: Person, *members: Person) -> ViewerContext:
+    """Return the viewer of a new list of these members."""
+    rule = await services.lists.rule(await owner.makes_list(*members))
+    return ViewerContext(owner.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
+
+
+async def visible_to(services: Services, post: Post, seats: list[ViewerContext]) -> list[bool]:
+    entries = await services.pipeline.read_post_for_viewers(post.id, post.author_id, seats)
+    return [entry is not None for entry in entries]

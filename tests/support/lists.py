@@ -1,4 +1,4 @@
-"""Alice's lists of random accounts that reply to each other, and the expected content of their timelines."""
+"""Alice's lists: few with few members, or of random accounts that reply to each other."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -8,8 +8,18 @@ from socialsite.ids import AccountId, PostId
 from tests.support.world import Person, World, ids_on
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
+from timelines.lists.service import ListService
 from timelines.pages.page import PagePart, TimelinePage
 from timelines.posts.post import Post
+
+ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
+
+LISTS_CAP, MEMBERS_CAP = 3, 5
+
+
+async def add_member(service: ListService, list_id: ListId, account_id: int) -> bool:
+    return await service.add_member(owner_id=ALICE, list_id=list_id, account_id=AccountId(account_id), now_ms=1000)
+
 
 PageReader = Callable[..., Awaitable[TimelinePage]]
 

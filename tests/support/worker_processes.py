@@ -1,11 +1,20 @@
 """Worker processes that a supervisor restarts when they end, and that tests kill."""
 
 import asyncio
+import os
 import random
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
+
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.job import PermanentFailure
+from socialsite.recipes.job_queue import JobQueue
+from socialsite.recipes.worker import Worker
 
 RESTART_DELAY_S = 0.5  # quickstart's delay before it restarts a child
 
@@ -22,7 +31,7 @@ class WorkerPool:
     """`size` supervised workers on one server; `async with` starts and stops them."""
 
     def __init__(self, url: str, directory: Path, size: int) -> None:
-        self._command = [sys.executable, "-m", "tests.support.worker_process", url, str(directory / "ledger")]
+        self._command = [sys.executable, "-m", "tests.support.worker_processes", url, str(directory / "ledger")]
         self._ledger = directory / "ledger"
         self._size = size
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
@@ -72,3 +81,50 @@ class WorkerPool:
                 await asyncio.sleep(RESTART_DELAY_S)
                 for place in dead:
                     self._start(place)
+
+
+class WordHandler:
+    """Performs payloads of words."""
+
+    def __init__(self, ledger: str) -> None:
+        self._ledger = ledger
+
+    async def __call__(self, payload: bytes) -> Sequence[bytes]:
+        try:
+            word, *rest = payload.decode().split()
+        except ValueError as error:
+            raise PermanentFailure(str(error)) from error
+        self._note(payload)
+        match word:
+            case "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "fail":
+                raise RuntimeError("told to fail")
+            case "hang":
+                await asyncio.sleep(3600)
+            case "slow":
+                await asyncio.sleep(int(rest[0]) / 1000)
+            case "chain":
+                return self._next_step(*rest)
+        return ()
+
+    def _note(self, payload: bytes) -> None:
+        """Append a line in one write: it stays whole beside other writers and is kept if the process is killed."""
+        with open(self._ledger, "ab", buffering=0) as ledger:
+            ledger.write(b"%d %d %s\n" % (time.time_ns() // 1_000_000, os.getpid(), payload))
+
+    @staticmethod
+    def _next_step(name: str, step: str, last: str) -> Sequence[bytes]:
+        return [f"chain {name} {int(step) + 1} {last}".encode()] if int(step) < int(last) else []
+
+
+async def main(url: str, ledger: str) -> None:
+    store = await open_store(url)
+    worker = Worker(JobQueue(store), WordHandler(ledger))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
+    await worker.run()
+    await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
