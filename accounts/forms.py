@@ -1,6 +1,7 @@
 """The forms of the account pages, and how views show them. Forms check passwords; services check other rules."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, TypeVar, assert_never
 
 from django import forms
@@ -24,7 +25,7 @@ from accounts.addresses import ADDRESS_MAX_LENGTH, InvalidAddress, normalize_add
 from accounts.domain import picture_url
 from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials, PasskeyRefused
 from accounts.models import Account
-from accounts.profile_texts import PROFILE_TEXTS, ProfileText
+from accounts.profile_texts import FIELD_INPUTS, PROFILE_TEXTS, ProfileText
 from socialsite.errors import ApiError
 from socialsite.web.initial_values import add_hidden_copy
 from socialsite.web.middleware.errors import get_error_status
@@ -230,11 +231,15 @@ class SettingsForm(forms.Form):
 
     def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields = {name: make_profile_input(text) for name, text in PROFILE_TEXTS.items()} | self.fields
+        inputs = map(make_profile_inputs, PROFILE_TEXTS.values())
+        self.fields = dict(chain.from_iterable(each.items() for each in inputs)) | self.fields
         self.account = account
         self.header_url = picture_url(account.header, "small")
         for field in self.fields.values():
             add_hidden_copy(field)
+
+    group = PROFILE_TEXTS["fields"]
+    group_start, group_end = FIELD_INPUTS[0][0], FIELD_INPUTS[-1][1]
 
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
@@ -263,15 +268,25 @@ class LinkField(forms.CharField):
         return complete_link(super().clean(value))
 
 
-def make_profile_input(text: ProfileText) -> forms.Field:
-    """Return the input of a text of the profile."""
+def make_profile_inputs(text: ProfileText) -> dict[str, forms.Field]:
+    """Return the inputs of a text of the profile by their names."""
     match text.kind:
         case "name" | "text":
-            attrs = {"dir": "auto"} if text.rows else NO_ATTRS
-            most_bytes, required = text.limit * BYTES_PER_GRAPHEME_CAP, text.kind == "name"
-            return make_text_field(text.label, most_bytes, text.hint, required=required, rows=text.rows, attrs=attrs)
+            more: Any = {"required": text.kind == "name", "rows": text.rows}
+            more["attrs"] = {"dir": "auto"} if text.rows else NO_ATTRS
+            return {text.name: make_text_field(text.label, text.limit * BYTES_PER_GRAPHEME_CAP, text.hint, **more)}
         case "link" | "moved":
-            return make_text_field(text.label, text.limit, text.hint, attrs=LINK_INPUT_ATTRS, type=LinkField)
+            more = {"attrs": LINK_INPUT_ATTRS, "type": LinkField}
+            return {text.name: make_text_field(text.label, text.limit, text.hint, **more)}
+        case "fields":
+            labels = gettext("Label %(number)d"), gettext("Content %(number)d")
+            return {
+                name: make_text_field(
+                    label % {"number": number}, text.limit * BYTES_PER_GRAPHEME_CAP, attrs={"dir": "auto"}
+                )
+                for number, names in enumerate(FIELD_INPUTS, 1)
+                for name, label in zip(names, labels, strict=True)
+            }
         case _:
             assert_never(text.kind)
 

@@ -13,7 +13,8 @@ from django.db.models.base import ModelState
 from django.utils.translation import gettext_lazy as _
 
 from accounts.domain import ACTIVE, SUSPENDED, AccountState, Author, Preferences, decode_preferences
-from accounts.profile_texts import PROFILE_TEXTS, ProfileText
+from accounts.profile_texts import PROFILE_TEXTS, ProfileField, ProfileText, decode_fields
+from socialsite.errors import LazyText
 from socialsite.ids import AccountId
 
 NO_DATABASE_MESSAGE = "Accounts live in Redis: change them through AccountService."
@@ -62,6 +63,23 @@ class Account(AbstractBaseUser):
         hint=_("If you have moved: the address of your new profile. Your profile here then leads to it."),
         errors=LINK_ERRORS,
         activity_name="movedTo",
+    )
+    fields = ProfileText(
+        _("More about you"),
+        "fields",
+        limit=255,
+        hint=_(
+            "For example your pronouns or your website. A link with https:// is marked as verified if its page "
+            'has a link with rel="me" to your profile. The page is checked when you save, at most once an hour.'
+        ),
+        errors={
+            "no_name": _("Please enter a label for this content."),
+            "no_value": _("Please enter a content for this label."),
+            "too_long": _("This has at most 255 characters."),
+            "characters": _("This has characters that cannot be shown."),
+            "too_many": _("A profile has at most four fields."),
+        },
+        api_name="fields_attributes",
     )
     created_ms = models.BigIntegerField(default=0)
     state = models.CharField(max_length=9, default=ACTIVE)
@@ -122,6 +140,16 @@ class Account(AbstractBaseUser):
     def texts(self) -> dict[ProfileText, str]:
         """Return the texts of the profile, also the empty ones, in their order."""
         return {text: getattr(self, name) for name, text in PROFILE_TEXTS.items()}
+
+    @property
+    def filled_fields(self) -> list[ProfileField]:
+        return [field for field in decode_fields(self.fields) if field.value]
+
+    @property
+    def lines(self) -> list[tuple[LazyText, str]]:
+        """Return the labels and texts of the profile that staff and the archive show beside the name."""
+        texts = self.texts.items()
+        return [line for text, stored in texts if text.kind != "name" for line in text.lines(stored)]
 
     @property
     def about(self) -> str:

@@ -21,6 +21,8 @@ CheckTexts = Callable[[Mapping[str, str]], None]
 """Called with texts of a profile by field, before they are stored. It raises FieldErrors for a blocked text."""
 OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
 """Called after a change of names or states, to update the search index."""
+OnProfileEdited = Callable[[Account], Awaitable[None]]
+"""Called with the account after a change of its profile, to check its links."""
 OnPasswordChanged = Callable[[AccountId], Awaitable[None]]
 """Called after a change of the password, to send a mail and to end the link of an address."""
 FindByAddress = Callable[[str], Awaitable[Account | None]]

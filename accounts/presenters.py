@@ -2,6 +2,7 @@
 
 from accounts.domain import Preferences, picture_url
 from accounts.models import Account
+from accounts.profile_texts import ProfileField
 from socialsite.web.responses import format_iso_time
 
 
@@ -19,9 +20,15 @@ def account_json(account: Account) -> dict[str, object]:
     }
 
 
-def texts_json(account: Account) -> dict[str, str]:
-    """Return the texts of the profile. The address of a new profile is left out if it is empty."""
-    return {text.name: value for text, value in account.texts.items() if value or text.kind != "moved"}
+def texts_json(account: Account) -> dict[str, object]:
+    """Return the texts of the profile. The address of a new profile and the fields are left out if they are empty."""
+    texts = {text.name: value for text, value in account.texts.items() if value or text.kind not in ("moved", "fields")}
+    return texts | ({"fields": list(map(_field_json, account.filled_fields))} if account.fields else {})
+
+
+def _field_json(field: ProfileField) -> dict[str, str | None]:
+    verified_at = format_iso_time(field.verified_ms) if field.verified_ms else None
+    return {"name": field.name, "value": field.value, "verified_at": verified_at}
 
 
 def preferences_json(preferences: Preferences) -> dict[str, object]:

@@ -41,9 +41,8 @@ CREATE, EDIT, CHANGE_STATE, FREE = (
     load_script(f"{name}.lua", __package__)
     for name in ("create_account", "edit_profile", "change_state", "free_account")
 )
-REPLACE_PREFERENCES, SET_PASSWORD, SET_RESTRICTION, SET_ROLE = (
-    load_script(f"{name}.lua", __package__)
-    for name in ("replace_preferences", "set_password", "set_restriction", "set_role")
+REPLACE_TEXT, SET_PASSWORD, SET_RESTRICTION, SET_ROLE = (
+    load_script(f"{name}.lua", __package__) for name in ("replace_text", "set_password", "set_restriction", "set_role")
 )
 
 STAFF_CAP = 1_000  # accounts that have or had a role
@@ -227,9 +226,12 @@ class AccountRepository:
         while True:
             stored: bytes = await self._accounts.execute("HGET", keys.account(account_id), "preferences") or b""
             changed = change(decode_preferences(stored))
-            args = encode_preferences(changed), stored.decode()
-            if _parse_changed(await self._run_script(REPLACE_PREFERENCES, account_id, *args)):
+            if await self.replace_text(account_id, "preferences", encode_preferences(changed), stored.decode()):
                 return changed
+
+    async def replace_text(self, account_id: AccountId, name: str, text: str, former: str) -> bool:
+        """Store a field if it still has the former text. Return whether it has the new one. Raises AccountNotFound."""
+        return _parse_changed(await self._run_script(REPLACE_TEXT, account_id, name, text, former))
 
     async def change_state(
         self, account_id: AccountId, state: AccountState, fields: Mapping[str, str], *, if_leaving: bool = False

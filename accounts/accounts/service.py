@@ -36,8 +36,9 @@ from accounts.ports import (
     OnAccountDeleted,
     OnNamesChanged,
     OnPasswordChanged,
+    OnProfileEdited,
 )
-from accounts.profile_texts import PROFILE_TEXTS
+from accounts.profile_texts import PROFILE_TEXTS, keep_checks, split_texts
 from accounts.roles import OWNER
 from accounts.security.browsers import BrowserRegistry, KnownBrowser
 from accounts.security.events import SecurityEvents
@@ -73,6 +74,7 @@ class AccountService(AccountLookup, Service):
     on_account_deleted: Sequence[OnAccountDeleted]
     statistics: Statistics
     on_names_changed: OnNamesChanged
+    on_profile_edited: OnProfileEdited
     clock: TimeSource
     deletion_grace_ms: int = 0
     on_password_changed: OnPasswordChanged
@@ -265,7 +267,10 @@ class AccountService(AccountLookup, Service):
         private or public. If it becomes public, pending follow requests are not accepted automatically.
         """
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
-        self.check_texts(texts)
+        self.check_texts(split_texts(texts))
+        if "fields" in texts:
+            former = await self.get(account_id)
+            texts["fields"] = keep_checks(texts["fields"], former.fields)
         if caller is not None and caller.silenced_until_ms:
             account = await self.get(account_id)
             if any(getattr(account, name) != text for name, text in texts.items()):
@@ -277,7 +282,9 @@ class AccountService(AccountLookup, Service):
         if private is not None:
             log.info("privacy_changed", account=account_id, private=private)
         await self.on_names_changed([account_id])
-        return await self.get(account_id)
+        edited = await self.get(account_id)
+        await self.on_profile_edited(edited)
+        return edited
 
     async def set_picture(self, *, account_id: AccountId, kind: PictureKind, name: str) -> None:
         """Set the name of the avatar or header; "" removes it. Raises AccountNotFound."""

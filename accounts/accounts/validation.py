@@ -7,7 +7,7 @@ invisible characters and no styled letters (full width, mathematical), which imi
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,15 @@ from msgspec import structs
 from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import Preferences
 from accounts.errors import FieldErrors
-from accounts.profile_texts import PROFILE_TEXTS, ProfileText
+from accounts.profile_texts import (
+    FIELD_INPUTS,
+    FIELDS_CAP,
+    PROFILE_TEXTS,
+    ProfileField,
+    ProfileText,
+    decode_fields,
+    encode_fields,
+)
 from socialsite.characters import (
     DIRECTION_OVERRIDES,
     JOINERS,
@@ -99,13 +107,15 @@ def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
             cleaned[name] = clean_profile_text(PROFILE_TEXTS[name], value)
         except InvalidText as error:
             messages[name] = PROFILE_TEXTS[name].errors[error.code]
+        except FieldErrors as error:
+            messages |= error.fields
     if messages:
         raise FieldErrors(messages)
     return cleaned
 
 
 def clean_profile_text(text: ProfileText, raw: str) -> str:
-    """Return the stored form of a text. Raises InvalidText."""
+    """Return the stored form of a text. Raises InvalidText, and FieldErrors by the inputs of fields."""
     match text.kind:
         case "name":
             return clean_name(raw, text.limit)
@@ -113,8 +123,34 @@ def clean_profile_text(text: ProfileText, raw: str) -> str:
             return clean_text(raw, text.limit)
         case "link" | "moved":
             return clean_link(raw, text.limit)
+        case "fields":
+            return _clean_fields(text, decode_fields(raw))
         case _:
             assert_never(text.kind)
+
+
+def _clean_fields(text: ProfileText, raw: Sequence[ProfileField]) -> str:
+    """Return the stored form of the fields, each a label and a value or empty. Raises FieldErrors."""
+    if len(raw) > FIELDS_CAP:
+        raise FieldErrors({text.name: text.errors["too_many"]})
+    messages: dict[str, LazyText] = {}
+    cleaned: list[ProfileField] = []
+    for (name_input, value_input), field in zip(FIELD_INPUTS, raw, strict=False):
+        pair = []
+        for input, part in ((name_input, field.name), (value_input, field.value)):
+            try:
+                line = clean_text(_INVISIBLE_IN_NAME.sub("", part), text.limit)
+            except InvalidText as error:
+                messages[input], line = text.errors[error.code], part
+            pair.append(" ".join(line.split()) if VISIBLE.search(line) else "")
+        name, value = pair
+        if bool(name) != bool(value):
+            missing, code = (value_input, "no_value") if name else (name_input, "no_name")
+            messages.setdefault(missing, text.errors[code])
+        cleaned.append(ProfileField(name, value))
+    if messages:
+        raise FieldErrors(messages)
+    return encode_fields(cleaned)
 
 
 def validate_languages(preferences: Preferences) -> Preferences:

@@ -27,6 +27,7 @@ from accounts.forms import (
 )
 from accounts.mail.service import MailService
 from accounts.presenters import account_json, preferences_json
+from accounts.profile_texts import PROFILE_TEXTS, split_texts
 from accounts.security.events import SecurityEvents
 from accounts.sessions.authentication import (
     check_own_password,
@@ -75,9 +76,12 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     account, form, accounts = require_account(request), bind_profile_form(request), request.services[AccountService]
     changed, account_id = get_changed_fields(request), AccountId(account.id)
     try:
-        values = {name: value for name, value in validate_form(form).items() if name in changed}
-        discoverable = values.pop("discoverable", None)
-        edited = await accounts.edit_profile(account_id=account_id, caller=request.caller, **values)
+        values = validate_form(form)
+        private, discoverable = (values[name] if name in changed else None for name in ("private", "discoverable"))
+        texts = {
+            text.name: text.join(values) for text in PROFILE_TEXTS.values() if text.split("").keys() & changed.keys()
+        }
+        edited = await accounts.edit_profile(account_id=account_id, private=private, caller=request.caller, **texts)
         if discoverable is not None:
             await accounts.change_preferences(
                 account_id=account_id, change=lambda old: structs.replace(old, is_discoverable=discoverable)
@@ -202,7 +206,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
 def _profile_initial(request: SiteRequest) -> dict[str, str]:
     account = require_account(request)
     return {
-        **{text.name: value for text, value in account.texts.items()},
+        **split_texts({text.name: value for text, value in account.texts.items()}),
         "private": "1" if account.is_private else "0",
         "discoverable": "1" if account.preferences.is_discoverable else "0",
     }

@@ -32,6 +32,8 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.fanout.account_purge import request_purge
 from timelines.live_updates.service import LiveService
+from timelines.previews.queue import PreviewQueue
+from timelines.previews.verified_links import VerifiedLinkService
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.search.indexing import SearchIndexer
 
@@ -83,6 +85,11 @@ class AccountServices:
             self.live.account_closed, data.sanctions.delete_all, self.mail.forget,
             data.joining.delete_invitations,
         )  # fmt: skip
+        self.preview_queue = PreviewQueue(store)
+        self.verified_links = VerifiedLinkService(
+            accounts=data.accounts, preview_queue=self.preview_queue, outgoing=self.outgoing,
+            limits=self.action_limits, clock=clock, link_previews=config.link_previews,
+        )  # fmt: skip
         self.accounts = AccountService(
             accounts=data.accounts, end_sessions=self.sessions.end_all, limits=self.action_limits,
             events=self.security_events, browsers=self.browsers, staff=self.staff,
@@ -90,6 +97,7 @@ class AccountServices:
             statistics=self.statistics, on_names_changed=self.search_indexer.update_names_if_available, clock=clock,
             deletion_grace_ms=config.deletion_grace_ms, on_password_changed=self.mail.announce_password,
             find_by_address=self.mail.find_by_address, check_texts=self.blocked_content.check_profile,
+            on_profile_edited=self.verified_links.request,
         )  # fmt: skip
         self.joining = JoiningService(
             joining=data.joining, accounts=self.accounts, mail=self.mail, mails=data.mails, site=self.site, clock=clock

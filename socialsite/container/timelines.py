@@ -26,7 +26,7 @@ from timelines.notifications.visibility import NotificationVisibility
 from timelines.pins.service import PinService
 from timelines.popular.service import PopularPostsService
 from timelines.previews.repository import ExpiredPreviews
-from timelines.previews.service import PreviewQueue, PreviewService
+from timelines.previews.service import PreviewService
 from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
@@ -80,10 +80,10 @@ class TimelineServices(AccountServices):
             media_site_quota=config.media_site_quota,
         )  # fmt: skip
         self.media_processing = MediaProcessing(rows=data.media_rows, files=self.media_files)
-        self.preview_queue = PreviewQueue(store)
         self.previews = PreviewService(
             previews=data.previews, expired_previews=self.expired_previews, preview_queue=self.preview_queue,
-            posts=data.posts, media=self.media, outgoing=self.outgoing, limits=self.action_limits, clock=clock,
+            verified_links=self.verified_links, posts=data.posts, media=self.media, outgoing=self.outgoing,
+            limits=self.action_limits, clock=clock,
             link_previews=config.link_previews, live=self.live,
         )  # fmt: skip
 

@@ -58,6 +58,7 @@ class AccountWorld:
             on_deletion_requested=self._ignore,
             on_account_deleted=(self._deleted,),
             statistics=Statistics.create(self.store, self.clock, {"account": totals}),
+            on_profile_edited=self._ignore,
             on_names_changed=self._ignore,
             on_password_changed=self._ignore,
             find_by_address=self._find_nobody,

@@ -87,5 +87,5 @@ async def remote_server(
 
 def use_client(services: Services, client: OutgoingClient) -> None:
     """Send the requests of these services to other sites with this client."""
-    services.outgoing = services.previews.outgoing = client
+    services.outgoing = services.previews.outgoing = services.verified_links.outgoing = client
     services.push.outgoing = services.push_sending.outgoing = client

@@ -32,8 +32,8 @@ MAX_OFFSET = 60
 """The maximum number of skipped results. Beyond it there are no results: clients page posts by `max_id`."""
 FALSE_TEXTS = frozenset({"0", "f", "false", "off", "no"})
 """All other texts are true, as in Rails. An empty text is an absent field."""
-KEPT_EMPTY = frozenset({"allowed_mentions"})
-"""The lists of which an empty one means something else than an absent one."""
+KEPT_EMPTY = frozenset({"allowed_mentions", "fields_attributes"})
+"""The lists and objects of which an empty one means something else than an absent one."""
 _ITEM_PATTERN = re.compile(r"\[([0-9]*)\]\[([^\[\]]+)\](\[\])?")
 
 
@@ -155,12 +155,12 @@ def _flatten(name: str, value: object, depth: int, budget: FieldBudget) -> Itera
     if depth == 0:
         raise MalformedRequest
     budget.count(name)
-    if isinstance(value, dict):
+    if not value and name in KEPT_EMPTY and isinstance(value, dict | list):
+        yield f"{name}[]", ""
+    elif isinstance(value, dict):
         for key, each in value.items():
             yield from _flatten(f"{name}[{key}]", each, depth - 1, budget)
     elif isinstance(value, list):
-        if not value and name in KEPT_EMPTY:
-            yield f"{name}[]", ""
         for number, each in enumerate(value):
             yield from _flatten(f"{name}[{number}]" if isinstance(each, dict) else f"{name}[]", each, depth - 1, budget)
     elif isinstance(value, bool):

@@ -8,7 +8,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import QUOTE_POLICIES, PictureKind, Preferences
 from accounts.errors import AccountNotFound
 from accounts.models import Account
-from accounts.profile_texts import PROFILE_TEXTS
+from accounts.profile_texts import LINK_FIELD, PROFILE_TEXTS, ProfileField, encode_fields
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
@@ -39,8 +39,10 @@ from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_AT_ONCE = 40
 DEFAULT_BY_VISIBILITY = {visibility: audience for audience, visibility in VISIBILITY_BY_DEFAULT.items()}
-TEXT_NAMES = {text.name: text.api_name for text in PROFILE_TEXTS.values() if text.api_name}
-ERROR_NAMES = TEXT_NAMES | {"link": "fields_attributes", "language": "source[language]"}
+TEXT_NAMES = {name: text.api_name for name, text in PROFILE_TEXTS.items() if text.kind in ("name", "text")}
+ERROR_NAMES = TEXT_NAMES | {"language": "source[language]"} | {
+    input: "fields_attributes" for name in ("link", "fields") for input in (name, *PROFILE_TEXTS[name].split(""))
+}  # fmt: skip
 NOT_OFFERED = _("This site does not offer this.")
 
 
@@ -200,7 +202,7 @@ async def _update(request: SiteRequest) -> Json:
     kinds: tuple[PictureKind, ...] = ("avatar", "header")
     if request.pending_body is None and any(get_files(request, kind) for kind in kinds):
         await check_upload(request)  # a small body, which the handler read
-    texts = {name: fields.get(api_name) for name, api_name in TEXT_NAMES.items()} | {"link": _link(fields)}
+    texts = {name: fields.get(api_name) for name, api_name in TEXT_NAMES.items()} | _link_and_fields(fields)
     if texts["display_name"] == "":
         texts["display_name"] = account.handle
     private = _privacy(account, fields)
@@ -226,13 +228,22 @@ def _privacy(account: Account, fields: FormFields) -> bool | None:
     return is_private
 
 
-def _link(fields: FormFields) -> str | None:
-    """Return the link of the profile, or None if no field was sent. Raises Invalid for more than one field."""
-    objects = object_fields(fields, "fields_attributes")
-    values = [value for each in objects if (value := each.get("value", "").strip())]
-    if len(values) > 1:
-        raise Invalid({"fields_attributes": _("A profile of this site has one field, for a link.")})
-    return "".join(values) if objects else None
+def _link_and_fields(fields: FormFields) -> dict[str, str]:
+    """Return the link and the fields that replace those of the profile, or {} if none were sent.
+
+    The link is the first field without a name or with LINK_FIELD, as `source` has it. Fields without a value are left
+    out.
+    """
+    rows = [
+        ProfileField(each.get("name", "").strip(), value)
+        for each in object_fields(fields, "fields_attributes")
+        if (value := each.get("value", "").strip())
+    ]
+    if not rows and not any(name.startswith("fields_attributes[") for name in fields):
+        return {}
+    link = next((row for row in rows if row.name in ("", LINK_FIELD)), None)
+    others = [row for row in rows if row is not link]
+    return {"link": link.value if link is not None else "", "fields": encode_fields(others)}
 
 
 def _preferences(old: Preferences, account: Account, fields: FormFields) -> Preferences:

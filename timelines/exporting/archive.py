@@ -49,6 +49,7 @@ from timelines.posts.post import MediaAttachment, Post
 from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmarks import Bookmark, Bookmarks, ReadMarkedPosts
 from timelines.reactions.repository import Reactions
+from timelines.text.linkify import REL_ME, linkify
 from timelines.visibility.filter import DEFAULT_PLACES
 
 POSTS_PER_READ = 500
@@ -350,6 +351,11 @@ def _actor_texts(account: Account) -> Json:
                 actor[text.activity_name] = value
             case "link" if value:
                 actor["attachment"].append({"type": "PropertyValue", "name": LINK_FIELD, "value": value})
+            case "fields":
+                actor["attachment"] += [
+                    {"type": "PropertyValue", "name": each.name, "value": linkify(each.value, REL_ME)}
+                    for each in account.filled_fields
+                ]
             case "moved" if value:
                 actor[text.activity_name] = value
             case "link" | "moved":

@@ -12,11 +12,13 @@ from django.utils.translation import gettext as _
 
 from accounts.domain import picture_url
 from accounts.models import Account
+from accounts.profile_texts import ProfileField
 from socialsite.web.page_cache import Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest
 from timelines.markers.marker import Marker, has_marker
 from timelines.pages.page import HydratedPost, PageRequest, TimelinePage
 from timelines.pages.presenters import Json, entries_html, post_html, posts_json
+from timelines.text.linkify import REL_ME, linkify
 
 TemplateContext = dict[str, Any]
 NO_MARKER = Marker()
@@ -126,7 +128,7 @@ def _texts_by_kind(account: Account) -> dict[str, TemplateContext]:
 
     They are no lists, because the cache of pages accepts none.
     """
-    shown = dict[str, TemplateContext](texts={}, links={}, new_profiles={})
+    shown = dict[str, TemplateContext](texts={}, links={}, new_profiles={}, fields={})
     for text, value in account.texts.items():
         if not value:
             continue
@@ -139,6 +141,13 @@ def _texts_by_kind(account: Account) -> dict[str, TemplateContext]:
                 shown["links"][text.name] = value
             case "moved":
                 shown["new_profiles"][text.name] = value
+            case "fields":
+                shown["fields"] = {str(number): _field(each) for number, each in enumerate(account.filled_fields)}
             case _:
                 assert_never(text.kind)
     return shown
+
+
+def _field(field: ProfileField) -> TemplateContext:
+    html = SafeString(linkify(field.value, REL_ME))
+    return {"name": field.name, "html": html, "is_verified": bool(field.verified_ms)}

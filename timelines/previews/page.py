@@ -5,7 +5,7 @@ A whole tree of a hostile page would take seconds. The tags alone take time in p
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from html.entities import html5
 from itertools import chain
 from typing import Any
@@ -49,6 +49,12 @@ def read_elements(text: str) -> tuple[str, list[dict[str, str]]]:
     return title, metas
 
 
+def read_links(text: str, relation: str) -> list[str]:
+    """Return the addresses of each `a` and `link` whose `rel` contains the relation."""
+    elements = _elements(text, ("a", "link"))
+    return [link.get("href", "") for _, link, _ in elements if relation in link.get("rel", "").lower().split()]
+
+
 def decode_page(body: bytes, content_type: str) -> str:
     """Return the decoded text. The encoding is named by its byte order mark, the header or the page, or is guessed."""
     of_header = _CHARSET.search(content_type)
@@ -77,8 +83,8 @@ def _labels_of_page(body: bytes) -> Iterator[str]:
         yield match[1].decode()
 
 
-def _elements(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
-    """Yield each `meta` with its attributes, and each raw element with the beginning of its content."""
+def _elements(text: str, names: Collection[str] = ("meta",)) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Yield each element of these names with its attributes, and each raw element with the beginning of its content."""
     at, steps = 0, 0
     while steps < STEPS_MAX and (tag := _TAG.search(text, at)) is not None:
         steps += 1
@@ -100,7 +106,7 @@ def _elements(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
             content_end, after = closing.span() if closing else (len(text), len(text))
             yield name, {}, text[at : min(content_end, at + TITLE_READ_LENGTH)]
             at = after
-        elif name == "meta":
+        elif name in names:
             yield name, {key: _unescape_attribute(value) for key, value in attributes.items()}, ""
 
 

@@ -1,21 +1,15 @@
 """Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
 
 import asyncio
-from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-import msgspec
-import structlog
 from msgspec import structs
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, worker_caller
-from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse, join_url
-from socialsite.recipes.job import make_job_decoder
-from socialsite.recipes.job_queue import JobQueue
+from socialsite.outgoing.requests import OutgoingClient, join_url
 from socialsite.service import Service
-from socialsite.store import Store
 from timelines.errors import PostNotFound
 from timelines.live_updates.service import LiveService
 from timelines.media.media import UPLOAD_TYPES
@@ -23,46 +17,30 @@ from timelines.media.service import MediaService
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.previews.preview import LinkPreview, link_of, parse_page
+from timelines.previews.queue import (
+    PREVIEWS_PER_DAY,
+    CheckLinks,
+    FetchPreview,
+    PreviewQueue,
+    decode_job,
+    encode_job,
+    fetch,
+    fetch_page,
+)
 from timelines.previews.repository import (
     FAILURE_TTL_MS,
     REPEATED_FAILURE_TTL_MS,
     ExpiredPreviews,
     PreviewRepository,
 )
+from timelines.previews.verified_links import VerifiedLinkService
 
-QUEUE_NAME = "previews"
-PAGE_TYPES = ("text/html", "application/xhtml+xml")
-PAGE_MAX_BYTES, PICTURE_MAX_BYTES = 2 * 1024 * 1024, 4 * 1024 * 1024
-"""As in Mastodon. Large sites have their titles behind 700 kB of scripts."""
+PICTURE_MAX_BYTES = 4 * 1024 * 1024
 RENEW_AFTER_MS = DAY_MS
 """A link that is published again after this time is fetched again."""
-PREVIEWS_PER_DAY = 500
-"""Links of an account that are fetched in a day (UTC). Each leaves a preview, and perhaps a picture."""
 RENEWALS_PER_ROUND = 20
 RENEWAL_SENDER = AccountId(0)
 """Renewals are fetched in turns with the links of authors."""
-log = structlog.stdlib.get_logger("timelines.previews")
-
-
-class FetchPreview(msgspec.Struct, frozen=True, tag="preview"):
-    """Fetch the preview of a link, for an author's post."""
-
-    url: str
-    account_id: AccountId
-    post_id: PostId
-    is_renewal: bool = False
-    """True if a reader missed the preview of an older post."""
-
-
-encode_job = msgspec.msgpack.Encoder().encode
-decode_job: Callable[[bytes], FetchPreview] = make_job_decoder(FetchPreview)
-
-
-class PreviewQueue(JobQueue):
-    """The queue of links to fetch."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, QUEUE_NAME, is_heavy=True)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -70,6 +48,7 @@ class PreviewService(Service):
     previews: PreviewRepository
     expired_previews: ExpiredPreviews
     preview_queue: PreviewQueue
+    verified_links: VerifiedLinkService
     posts: PostRepository
     media: MediaService
     outgoing: OutgoingClient
@@ -99,7 +78,9 @@ class PreviewService(Service):
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Fetch a link and show its preview in open pages, too. Raises PermanentFailure if this is not a job."""
         job = decode_job(payload)
-        if self.link_previews:
+        if isinstance(job, CheckLinks):
+            await self.verified_links.check(job.account_id)
+        elif self.link_previews:
             preview = await self._renew(job.url, REPEATED_FAILURE_TTL_MS if job.is_renewal else FAILURE_TTL_MS)
             if preview.title:
                 await self.live.post_edited(job.post_id)
@@ -121,26 +102,15 @@ class PreviewService(Service):
     async def _fetch(self, url: str) -> LinkPreview:
         """Return the preview of a link with its encoded picture, or a failure."""
         now_ms = self.clock.now_ms()
-        page = await self._get(url, PAGE_TYPES, PAGE_MAX_BYTES, is_cut=True)
+        page = await fetch_page(self.outgoing, url)
         if page is None:
             return LinkPreview(url, fetched_ms=now_ms)
         content_type = page.headers.get("content-type", "")
         preview, picture_url = await asyncio.to_thread(parse_page, url, page.body, content_type, now_ms)
         if not preview.title or not picture_url:
             return preview
-        picture = await self._get(join_url(page.url, picture_url), UPLOAD_TYPES, PICTURE_MAX_BYTES)
+        picture = await fetch(self.outgoing, join_url(page.url, picture_url), UPLOAD_TYPES, PICTURE_MAX_BYTES)
         return structs.replace(preview, picture=await self.media.upload_preview(picture.body)) if picture else preview
-
-    async def _get(
-        self, url: str, accept: Collection[str], max_bytes: int, *, is_cut: bool = False
-    ) -> OutgoingResponse | None:
-        """Return a response with status 200, or None."""
-        try:
-            response = await self.outgoing.get(url, accept=accept, max_bytes=max_bytes, is_cut=is_cut)
-        except (OutgoingRefused, OutgoingFailed) as error:
-            log.info("preview_failed", reason=str(error))
-            return None
-        return response if response.status == 200 else None
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> None:
         """Remove the preview from an own post. It stays removed for this link. Raises PostNotFound."""

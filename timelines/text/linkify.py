@@ -13,15 +13,17 @@ from timelines.text.token_scanner import Piece, scan
 
 INDEXED_HASHTAGS_CAP = 20
 REL = "nofollow ugc noopener"
+REL_ME = "me nofollow noopener"
+"""The links of a profile, with which other sites verify that they link back."""
 DISPLAY_URL_LENGTH = 40
 MIN_DISPLAY_PATH_LENGTH = 16
 """A path is never shortened below this length. A host is never shortened, because its end identifies the owner."""
 _SCHEME = re.compile("https?://", re.IGNORECASE)
 
 
-def linkify(text: str) -> str:
+def linkify(text: str, rel: str = REL) -> str:
     """Return the HTML of a stored text, with `<a>` for links, mentions and hashtags and `<br>` for line ends."""
-    return "".join(_html(piece) for piece in scan(text))
+    return "".join(_html(piece, rel) for piece in scan(text))
 
 
 def find_mentions(text: str) -> list[str]:
@@ -77,11 +79,11 @@ def _targets(text: str, kind: str) -> Iterator[str]:
     return (piece.target for piece in scan(text) if piece.kind == kind)
 
 
-def _html(piece: Piece) -> str:
+def _html(piece: Piece, rel: str) -> str:
     if piece.kind == "text":
         return escape(piece.raw).replace("\n", "<br>")
     if piece.kind == "url":
-        return _link(piece.target, _url_label(piece.raw), "link")
+        return _link(piece.target, _url_label(piece.raw), "link", rel)
     if piece.kind == "mention":
         return _link(f"/@{piece.target}/", escape(piece.raw), "mention")
     return _link(f"/tags/{quote(piece.target, safe='')}/", escape(piece.raw), "hashtag")
@@ -94,7 +96,7 @@ def _url_label(url: str) -> str:
     return f'<span class="invisible">{scheme}</span>{label}' if scheme else label
 
 
-def _link(href: str, label: str, css_class: str) -> str:
+def _link(href: str, label: str, css_class: str, rel: str = REL) -> str:
     # An element with its own direction does not decide the direction of the text around it, which is `dir="auto"`.
     direction = ' dir="ltr"' if label.isascii() or css_class != "hashtag" else ""
-    return f'<a class="{css_class}" href="{escape(href)}" rel="{REL}"{direction}>{label}</a>'
+    return f'<a class="{css_class}" href="{escape(href)}" rel="{rel}"{direction}>{label}</a>'

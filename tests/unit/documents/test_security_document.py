@@ -27,7 +27,7 @@ from timelines.importing.views import UPLOAD_DEADLINE_S
 from timelines.live.server import MAX_SUBSCRIPTIONS_PER_SOCKET
 from timelines.live.socket_messages import MAX_MESSAGE_BYTES, MAX_WATCHED_POSTS
 from timelines.media.media import UPLOAD_MAX_BYTES
-from timelines.previews.service import PREVIEWS_PER_DAY
+from timelines.previews.queue import PREVIEWS_PER_DAY
 from timelines.reports.service import NEW_REPORTER_PER_DAY, REPORTS_PER_DAY
 from timelines.text.post_text import TEXT_BYTES_CAP
 

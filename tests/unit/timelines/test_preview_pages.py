@@ -8,7 +8,7 @@ import time
 import pytest
 
 from timelines.previews.preview import LinkPreview, find_link, parse_page
-from timelines.previews.service import PAGE_MAX_BYTES
+from timelines.previews.queue import PAGE_MAX_BYTES
 
 
 def test_the_first_link_to_another_site_is_chosen(settings: object) -> None:

@@ -3,7 +3,7 @@
 from tests.support.sockets import SocketClient, open_socket, running_daphne, sign_in_cookie
 from timelines.posts.post import Post, PostDetails
 from timelines.previews.preview import LinkPreview
-from timelines.previews.service import FetchPreview, encode_job
+from timelines.previews.queue import FetchPreview, encode_job
 
 
 async def test_a_virtual_list_receives_the_entries_of_its_parts_live(daphne, world, services) -> None:

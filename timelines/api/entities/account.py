@@ -7,12 +7,13 @@ from urllib.parse import urlsplit
 
 from accounts.domain import DefaultAudience
 from accounts.models import Account
-from accounts.profile_texts import LINK_FIELD, PROFILE_TEXTS, ProfileText
+from accounts.profile_texts import LINK_FIELD, PROFILE_TEXTS, ProfileText, decode_fields
 from socialsite.web.responses import format_iso_time
-from timelines.api.entities.content import content_html, link_html
+from timelines.api.entities.content import content_html, inline_html, link_html
 from timelines.media.links import picture_link
 from timelines.pages.presenters import Json, profile_url
 from timelines.profiles.summaries import AccountSummary
+from timelines.text.linkify import REL_ME
 
 MISSING_AVATAR, MISSING_HEADER = "/static/avatars/missing.png", "/static/headers/missing.png"
 """The pictures of an account without its own. By the name `missing.png` clients know that there is none."""
@@ -34,7 +35,6 @@ UNKNOWN: Final = {
     "statuses_count": 0, "last_status_at": None, "fields": [],
 }  # fmt: skip
 """The fields of an account elsewhere, of which the site knows only the address."""
-REL_ME = "me nofollow noopener"
 
 
 def account_entity(summary: AccountSummary, site_url: str, needs_keys: bool = False) -> Json:
@@ -88,6 +88,16 @@ def _texts(texts: Iterable[tuple[ProfileText, str]], site_url: str | None) -> Js
                 entity[text.api_name] = value if site_url is None else content_html(value, site_url)
             case "link" if value:
                 entity["fields"].append(_field(value if site_url is None else link_html(value, REL_ME)))
+            case "fields":
+                entity["fields"] += [
+                    _field(
+                        each.value if site_url is None else inline_html(each.value, site_url, rel=REL_ME),
+                        each.name,
+                        each.verified_ms,
+                    )
+                    for each in decode_fields(value)
+                    if each.value
+                ]
             case "name" | "link" | "moved":  # the name and the new profile are facts of the whole account
                 pass
             case _:
@@ -148,8 +158,8 @@ def format_date(ms: int) -> str:
     return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d}"
 
 
-def _field(value: str) -> Json:
-    return {"name": LINK_FIELD, "value": value, "verified_at": None}
+def _field(value: str, name: str = LINK_FIELD, verified_ms: int = 0) -> Json:
+    return {"name": name, "value": value, "verified_at": format_iso_time(verified_ms) if verified_ms else None}
 
 
 def _role_entity(account: Account) -> Json:

@@ -12,6 +12,7 @@ from timelines.text.token_scanner import Piece, scan
 
 SHOWN_LENGTH = 30
 """The number of characters of a URL that are shown."""
+REL = "nofollow noopener"
 PARAGRAPHS = re.compile(r"\n{2,}")
 
 
@@ -19,12 +20,17 @@ def content_html(text: str, site_url: str, handles: Collection[str] = ()) -> str
     """Return the text as HTML. A mention of a handle that is not in `handles` is no link."""
     if not text:
         return ""
-    inline = "".join(_piece_html(piece, site_url, handles) for piece in scan(text))
+    inline = inline_html(text, site_url, handles)
     paragraphs = (part.replace("\n", "<br>") for part in PARAGRAPHS.split(inline))
     return "".join(f"<p>{part}</p>" for part in paragraphs)
 
 
-def link_html(url: str, rel: str = "nofollow noopener") -> str:
+def inline_html(text: str, site_url: str, handles: Collection[str] = (), rel: str = REL) -> str:
+    """Return the text as HTML without elements for paragraphs and line ends."""
+    return "".join(_piece_html(piece, site_url, handles, rel) for piece in scan(text))
+
+
+def link_html(url: str, rel: str = REL) -> str:
     """Return a link whose scheme and whose end are hidden, but copied. The host is never hidden."""
     scheme, separator, rest = url.partition("://")
     end = max(SHOWN_LENGTH, len(rest.partition("/")[0]) + 1)
@@ -34,10 +40,10 @@ def link_html(url: str, rel: str = "nofollow noopener") -> str:
     return f'<a href="{escape(url)}" rel="{rel}" target="_blank" translate="no">{label}</a>'
 
 
-def _piece_html(piece: Piece, site_url: str, handles: Collection[str]) -> str:
+def _piece_html(piece: Piece, site_url: str, handles: Collection[str], rel: str) -> str:
     raw = escape(piece.raw)
     if piece.kind == "url":
-        return link_html(piece.target)
+        return link_html(piece.target, rel)
     if piece.kind == "mention" and piece.target in handles:
         url = escape(site_url + profile_url(piece.target))
         label = f"@<span>{escape(piece.target)}</span>"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import msgspec
 from django.conf import settings
 
+from accounts.profile_texts import FIELDS_CAP, PROFILE_TEXTS
 from socialsite import __version__
 from socialsite.service_config import ServiceConfig
 from socialsite.site.announcements import Announcement
@@ -62,7 +63,9 @@ def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Jso
                      "privacy_policy": f"{site.url}/privacy/", "terms_of_service": f"{site.url}/terms/"},
             "vapid": {"public_key": vapid_key},
             "accounts": {"max_featured_tags": FEATURED_HASHTAGS_CAP, "max_pinned_statuses": PINS_CAP,
-                         "max_profile_fields": 1, "profile_field_name_limit": 0, "profile_field_value_limit": 300},
+                         "max_profile_fields": 1 + FIELDS_CAP,  # the link and the fields
+                         "profile_field_name_limit": PROFILE_TEXTS["fields"].limit,
+                         "profile_field_value_limit": PROFILE_TEXTS["fields"].limit},
             **_configuration(site),
             "translation": {"enabled": False},
             "timelines_access": {
