@@ -16,7 +16,7 @@ nightly: PER_PROCESSOR := 3
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal -n $${TEST_PROCESSES:-$$(($(PER_PROCESSOR) * $$(getconf _NPROCESSORS_ONLN)))}
 
 .DEFAULT_GOAL := help
-.PHONY: help run test programs bundled nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench screenshots lighthouse validity pins messages release format clean distclean
+.PHONY: help run test programs bundled nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench tables screenshots lighthouse validity pins messages release format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -113,6 +113,9 @@ mutation: $(VENV)/.dev ## Change recipes and repositories and see that tests fai
 
 bench: $(VENV)/.dev ## Measure the budgets of docs/reference/benchmarks.md
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+tables: $(VENV)/.dev ## Write the tables of docs/reference that repeat a declaration
+	@$(KEYED) $(BIN)/python -m tests.support.generated_tables
 
 screenshots: $(VENV)/.dev ## Take the pictures of docs/images (needs chromium)
 	@$(BIN)/python -m tests.support.screenshots

@@ -1,127 +1,140 @@
 """All keys of accounts, handles and sessions. A key contains the digest of a handle, never its text."""
 
 import hashlib
-from functools import partial
+from collections.abc import Callable
 
 from socialsite.ids import AccountId, ClientId
-from socialsite.store.key import Key, cached_key, key_by_digest, key_by_id, single_key
+from socialsite.store.key import Key, cached_key
+from socialsite.store.key_families import DERIVED, BackupPass, key_by_id, key_by_word, key_family, single_key
 
-_of_account = partial(key_by_id, "accounts", "%d")
+AppKey = Callable[[ClientId], Key]
+OwnerKey = Callable[[AccountId | ClientId], Key]
+OwnedKey = Callable[[AccountId | ClientId, str], Key]
 
+# fmt: off
+account = cached_key(key_by_id(
+    "accounts:{<account>}:account", "hash",
+    "handle, display_name, bio, link, password, created_ms, state, staff, private, avatar, header, preferences (JSON),"
+    " version, delete_ms (of a requested deletion), moved_to, restrictions (bits: 1 limited, 2 pictures marked),"
+    " silenced_until_ms, role, inviter and invitation, reason and network of an application, decided_by, decided_ms,"
+    " refusal, freed (deleted before its approval, so that its handle can be given again with this id), sanctions (1 if"
+    " there is news about them). Sign-up, profile edits, moderation and deletion each write it with one script",
+    backup_pass=BackupPass.ACCOUNTS, purged_apart=True))
+handle_of_digest = key_by_word(
+    "accounts:{<hex>}:handle", "string", "the id of the account whose handle has this digest, claimed by SET NX",
+    lifetime="none; a handle is given again only if its account was never approved, and with its id")
+staff = single_key(
+    "accounts:{staff}:staff", "hash",
+    "account id -> role of staff, \"\" for accounts that lost their role. The account has a copy of its role",
+    cap="STAFF_CAP")
+account_ids = single_key(
+    "accounts:{ids}:accounts", "string", "the last account id given out", backup_pass=BackupPass.ACCOUNTS)
+totals = key_by_id(
+    "accounts:{<account>}:totals", "hash",
+    "views of the profile, last visit, and the last batch that was added (socialsite/recipes/buffer.py)",
+    role=DERIVED, cap="fields")
 
-account = cached_key(_of_account("account"))
-"""HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private, avatar, header.
+# Decisions of staff, and joining.
 
-It never expires. `delete_ms` is the time of a requested deletion. Accounts may have `restrictions` (a number of
-bits: 1 limited, 2 pictures marked), `silenced_until_ms` and `role`. `sanctions` is 1 if the owner has not opened
-the page of sanctions since the last one. Sign-up may add `inviter` and `invitation`, or `reason` and `network` of
-an application, and its decision adds `decided_by`, `decided_ms` and `refusal`. `freed` is 1 if the account was
-deleted before its approval, so that its handle can be given again with this id.
+sanctions = key_by_id(
+    "accounts:{<account>}:sanctions", "hash",
+    "id of a decision of staff -> Sanction (MessagePack), with its text, undo and appeal. Of those that have ended the"
+    " oldest notes are dropped first, then the oldest others",
+    cap="SANCTIONS_CAP")
+due_sanctions = single_key(
+    "jobs:{due}:sanctions", "zset",
+    "`<account>:<sanction>` of decisions that are not complete -> ms from which a worker completes them",
+    cap="none", lifetime="none; until they are complete")
+appeals = single_key(
+    "jobs:{due}:appeals", "zset", "`<account>:<sanction>` of open appeals -> ms of the appeal",
+    cap="SANCTIONS_CAP an account", lifetime="none; until staff decides")
+due_deletions = single_key(
+    "jobs:{due}:deletions", "zset",
+    "accounts whose owners requested their deletion -> ms at which a worker deletes them",
+    cap="accounts", lifetime="none; until they are deleted")
+invitations = key_by_id(
+    "accounts:{<account>}:invitations", "hash",
+    "random text of an invitation's code -> the invitation (MessagePack) with the handles that used it",
+    cap="INVITATIONS_CAP")
+applications = single_key(
+    "accounts:{applications}:applications", "zset",
+    "handle of an account that waits for approval -> ms of its sign-up. It is stored before the account",
+    cap="APPLICATIONS_CAP", lifetime="none; until the decision")
+network_sign_ups = key_by_word(
+    "accounts:{<hex>}:signups", "string", "the number of sign-ups from the network of this digest",
+    role=DERIVED, lifetime="a week since the first")
+network_accounts = key_by_word(
+    "accounts:{<hex>}:network", "zset", "account -> ms of its last log-in from the network of this digest",
+    cap="NETWORK_CAP", lifetime="90 days since the last; a deleted account is removed")
 
-Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
-"""
+# Sessions, access tokens and apps. The digests are SHA-256 of secrets.
+
+session: OwnedKey = key_family(
+    "sessions:{<owner>}:session:<hex>", "string", "a session (MessagePack) under the digest of its token",
+    cap="SESSIONS_CAP an account", lifetime="the rest of its idle or absolute time")
+session_index: OwnerKey = key_family(
+    "sessions:{<owner>}:index", "zset", "session digest, by last use in ms; only sessions in it are valid",
+    cap="SESSIONS_CAP", lifetime="idle time since any use")
+access_token: OwnedKey = key_family(
+    "sessions:{<owner>}:token:<hex>", "string",
+    "an access token of an app (MessagePack) under the digest of its secret",
+    cap="ACCESS_TOKENS_CAP an owner", lifetime="400 days unused; of an app 30 days")
+access_token_index: OwnerKey = key_family(
+    "sessions:{<owner>}:tokens", "zset", "token digest, by last use in ms; only tokens in it are valid",
+    cap="ACCESS_TOKENS_CAP", lifetime="as its tokens")
+oauth_app: AppKey = key_family(
+    "sessions:{<hex>}:app", "string", "a registered app (MessagePack) with the digest of its secret",
+    lifetime="one day; 400 days since its last token for an account")
+authorization_code: Callable[[ClientId, str], Key] = key_family(
+    "sessions:{<hex>}:code:<hex>", "string",
+    "an authorization code of an app (MessagePack) under its digest; then the token that it gave",
+    lifetime="CODE_TTL_MS")
+pending_login: Callable[[AccountId, str], Key] = key_family(
+    "sessions:{<owner>}:login:<hex>", "string",
+    "a log-in that needs the second factor: the hash of the later session, under the digest of its token",
+    lifetime="PENDING_LOGIN_TTL_MS")
+challenge_of_digest = key_by_word(
+    "sessions:{<hex>}:challenge", "string",
+    "1 for a challenge for a passkey, under half of the digest of the challenge, its purpose and account",
+    lifetime="CHALLENGE_TTL_MS; used once")
+
+# Security.
+
+security_events = key_by_id(
+    "accounts:{<account>}:events", "list", "what concerned the security of the account, newest first (MessagePack)",
+    cap="EVENTS_CAP", lifetime="90 days since the last")
+security_refusals = key_by_id(
+    "accounts:{<account>}:refusals", "list", "refused attempts to log in or to confirm, as in events",
+    cap="REFUSALS_CAP", lifetime="as events")
+browsers = key_by_id(
+    "accounts:{<account>}:browsers", "hash",
+    "browsers in which the account was signed in (MessagePack), by the digest of their cookie",
+    cap="BROWSERS_CAP", lifetime="a year since the last log-in")
+factors = key_by_id(
+    "accounts:{<account>}:factors", "hash",
+    "second factors (MessagePack): `totp`, `codes` (digests of unused recovery codes), `passkey:<hex>`",
+    cap="PASSKEYS_CAP and two")
+
+# Mail.
+
+mail_account = key_by_id(
+    "accounts:{<account>}:mail", "hash",
+    "address (confirmed), pending (address that is not confirmed), language and digest of the mails")
+address_owner = key_by_word(
+    "accounts:{<hex>}:address", "string", "the id of the account with the mail address of this keyed digest",
+    lifetime="none; until the address is changed or the account deleted")
+due_digests = single_key(
+    "jobs:{due}:digests", "zset", "account -> ms at which the next digest of its notifications is mailed",
+    cap="accounts with digests")
+sent_mails = key_by_id(
+    "accounts:{<account>}:mails", "hash", "id of a mail -> its state (MessagePack). Ids ascend with time",
+    cap="MAILS_CAP")
+# fmt: on
 
 
 def handle(normalized: str) -> Key:
-    """STRING: the account id of the handle, claimed by SET NX. It never expires and is never reused."""
-    return Key("accounts", tag=hashlib.sha256(normalized.encode()).hexdigest()[:32], name="handle")
-
-
-staff = single_key("accounts", "staff", "staff")
-"""HASH: account id -> role of staff, "" for an account that lost its role. The account has a copy of its role.
-
-One script changes it, so that the last owner stays. It never expires.
-"""
-due_deletions = single_key("jobs", "due", "deletions")
-"""ZSET: id of an account whose deletion was requested -> ms at which a worker deletes it."""
-sanctions = _of_account("sanctions")
-"""HASH: id -> Sanction as MessagePack, at most SANCTIONS_CAP. Deleted with the account."""
-due_sanctions = single_key("jobs", "due", "sanctions")
-"""ZSET: account id and id of a sanction that is not complete -> ms from which a worker completes it."""
-appeals = single_key("jobs", "due", "appeals")
-"""ZSET: account id and id of a sanction with an open appeal -> ms of the appeal."""
-invitations = _of_account("invitations")
-"""HASH: random text of a code -> Invitation as MessagePack, at most INVITATIONS_CAP. Deleted with the account."""
-applications = single_key("accounts", "applications", "applications")
-"""ZSET: handle of an account that waits for approval -> ms of its sign-up. It is stored before the account."""
-network_sign_ups = key_by_digest("accounts", "signups")
-"""STRING: the number of accounts that a network made, under a digest of it. TTL: a week since the first."""
-network_accounts = key_by_digest("accounts", "network")
-"""ZSET: account -> ms of its last log-in from a network, under a digest of it, at most NETWORK_CAP. TTL: as events."""
-account_ids = single_key("accounts", "ids", "accounts")
-"""STRING: the highest account id (INCR)."""
-
-
-def session(account_id: AccountId | ClientId, session_id: str) -> Key:
-    """STRING: a StoredSession as MessagePack; `session_id` is the hex SHA-256 of the token.
-
-    The TTL is the rest of its idle or absolute timeout, whichever ends first. A session is valid only if it is in
-    the index.
-    """
-    return Key("sessions", tag=str(account_id), name=f"session:{session_id}")
-
-
-def session_index(account_id: AccountId | ClientId) -> Key:
-    """ZSET: session id -> last use in ms, at most SESSIONS_CAP members. TTL: the idle time since any use.
-
-    Removing a member from the index ends its session, even if the key of the session remains.
-    """
-    return Key("sessions", tag=str(account_id), name="index")
-
-
-def access_token(owner: AccountId | ClientId, token_id: str) -> Key:
-    """STRING: the StoredSession of an access token; `token_id` is the hex SHA-256 of its secret.
-
-    The owner is an account, or an app that uses the API for itself. The token is valid only if it is in the index.
-    """
-    return Key("sessions", tag=str(owner), name=f"token:{token_id}")
-
-
-def access_token_index(owner: AccountId | ClientId) -> Key:
-    """ZSET: token id -> last use in ms, at most ACCESS_TOKENS_CAP members. TTL: the idle time since any use."""
-    return Key("sessions", tag=str(owner), name="tokens")
-
-
-def oauth_app(client_id: ClientId) -> Key:
-    """STRING: an OAuthApp as MessagePack. TTL: one day, or 400 days since a token for an account."""
-    return Key("sessions", tag=client_id, name="app")
-
-
-def authorization_code(client_id: ClientId, code_digest: str) -> Key:
-    """STRING: an AuthorizationCode (MessagePack), then its token, under the hex SHA-256 of the code. CODE_TTL_MS."""
-    return Key("sessions", tag=client_id, name=f"code:{code_digest}")
-
-
-security_events = _of_account("events")
-"""LIST: SecurityEvents as MessagePack, newest first, at most EVENTS_CAP. TTL: 90 days. Deleted with the account."""
-security_refusals = _of_account("refusals")
-"""LIST: as `security_events`, the refused attempts to log in or confirm, at most REFUSALS_CAP."""
-browsers = _of_account("browsers")
-"""HASH: browser id -> BrowserRecord as MessagePack, at most BROWSERS_CAP. TTL: a year. Deleted with the account."""
-factors = _of_account("factors")
-"""HASH: totp, codes (digests of recovery codes), passkey:<id>, as MessagePack. Deleted with the account."""
-
-
-def pending_login(account_id: AccountId, login_id: str) -> Key:
-    """STRING: the hash of the later session; `login_id` is the hex SHA-256 of its secret. TTL: PENDING_LOGIN_TTL_MS."""
-    return Key("sessions", tag=str(account_id), name=f"login:{login_id}")
+    return handle_of_digest(hashlib.sha256(normalized.encode()).hexdigest()[:32])
 
 
 def passkey_challenge(digest: str) -> Key:
-    """STRING: 1, under the hex SHA-256 of a challenge, its purpose and account. TTL: CHALLENGE_TTL_MS."""
-    return Key("sessions", tag=digest[:32], name="challenge")
-
-
-mail_account = _of_account("mail")
-"""HASH: address (confirmed), pending (not confirmed), language and digest of the mails of an account."""
-address_owner = key_by_digest("accounts", "address")
-"""STRING: the id of the account with the confirmed mail address of this keyed digest (32 hex digits)."""
-due_digests = single_key("jobs", "due", "digests")
-"""ZSET: account id -> Unix ms of the next digest of its notifications."""
-sent_mails = _of_account("mails")
-"""HASH: id of a mail -> its state (SentMail as MessagePack), at most MAILS_CAP. Ids ascend with time."""
-totals = _of_account("totals")
-"""HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
-
-The flusher of the buffers writes this key (socialsite/recipes/buffer.py). It is deleted with the account.
-"""
+    return challenge_of_digest(digest[:32])

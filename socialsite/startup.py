@@ -14,6 +14,7 @@ from functools import partial
 from django.conf import settings
 
 from accounts.current import bind_services
+from socialsite import keys as site_keys
 from socialsite.analytics import prometheus as metrics
 from socialsite.clock import REFRESH_INTERVAL_S, Clock
 from socialsite.container import Services
@@ -21,7 +22,7 @@ from socialsite.ids import PostIdGenerator
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.service_config import ServiceConfig
-from socialsite.store import AccessDenied, CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, StoreUrls
+from socialsite.store import AccessDenied, CommandRefused, Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
 from socialsite.store.site_marks import RAISE_NUMBER, RESTORING, check_and_write_marks, read_site
@@ -131,7 +132,7 @@ async def share_newest_post_id(store: Store, ids: PostIdGenerator) -> None:
 
     Ids therefore ascend even if the clock of a server was set back.
     """
-    key = Key("map", tag="site", name="posts")
+    key = site_keys.newest_post_id()
     with contextlib.suppress(StoreError):
         ids.continue_after(await store.node(key).execute(*RAISE_NUMBER.command([key], [ids.last_id])))
 

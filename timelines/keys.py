@@ -1,195 +1,356 @@
-"""The keys of posts, timelines, follows and lists (docs/reference/keys.md has the table)."""
+"""The keys of posts, timelines, follows, lists, reports and search, with their declarations."""
 
-from functools import partial
+from collections.abc import Callable
 
-from socialsite.store.key import Key, cached_key, key_by_digest, key_by_id, single_key
+from socialsite.store.key import Key, cached_key
+from socialsite.store.key_families import (
+    CACHE,
+    DERIVED,
+    INSTALLATION,
+    TEMPORARY,
+    BackupPass,
+    key_by_id,
+    key_by_word,
+    key_family,
+    single_key,
+)
 from socialsite.store.pair_partitions import partition_of_pair
 
-_of_post = partial(key_by_id, "posts", "%d")
-_of_account = partial(key_by_id, "timelines", "%d")
+BOOKMARKS_CAP = 10_000
+HASHTAG_CAP = 1000
+MUTED_THREADS_CAP = 200
+NOTIFICATIONS_CAP = 1_000
+PINS_CAP = 5
+WITH_POST = "none; deleted with the post"
 
-# Posts: sources of truth.
+# fmt: off
+# Posts.
 
-post = cached_key(_of_post("post"))
-"""STRING: a MessagePack Post, "pending" (for 1 h), or the tombstone "deleted:<author>" or "superseded"."""
-post_versions = _of_post("versions")
-"""LIST of the former values of an edited post, oldest first. At most VERSIONS_CAP. Deleted with the post."""
-replies = cached_key(_of_post("replies"))
-"""ZSET of reply ids (score = member). Publish and the worker add to it; delete removes from it."""
-deleted_replies = cached_key(_of_post("gone"))
-"""ZSET of ids of deleted replies that have replies themselves (score = member), so that threads continue there.
+post = cached_key(key_by_id(
+    "posts:{<post>}:post", "string",
+    "the post (MessagePack, with a schema version); `pending` while its id is reserved; a tombstone"
+    " `deleted:<author>` (of a reply with `:<parent>`, of a boost with `::<original>`, for followers in five parts that"
+    " end with `:f`) or `superseded`; the author's id alone if the body is archived. The first byte tells a post from"
+    " all these, and an edited post (0xDC) from one that was never edited",
+    cap="POST_MAX_LENGTH", lifetime="none; `pending` 1 h (imports 24 h)", backup_pass=BackupPass.BODIES, grows=True))
+post_versions = key_by_id(
+    "posts:{<post>}:versions", "list", "the former values of an edited post, the oldest first",
+    cap="VERSIONS_CAP", lifetime=WITH_POST, backup_pass=BackupPass.BODIES, grows=True)
+replies = cached_key(key_by_id(
+    "posts:{<post>}:replies", "zset", "ids of direct replies. Publish and the worker add them, delete removes them",
+    cap="none", grows=True))
+deleted_replies = cached_key(key_by_id(
+    "posts:{<post>}:gone", "zset",
+    "ids of deleted replies that have replies, so that threads continue there. A deletion adds to it, and so does the"
+    " publication of a reply whose parent is deleted meanwhile",
+    plain_name="deleted replies", cap="none", grows=True))
+likes = key_by_id(
+    "posts:{<post>}:likes", "zset", "ids of accounts that like the post, by ms",
+    mirror="timelines:{<account>}:liked", cap="none", lifetime=WITH_POST, grows=True)
+boosts = key_by_id(
+    "posts:{<post>}:boosts", "zset", "ids of accounts that boost the post, by the id of the boost",
+    mirror="timelines:{<account>}:boosted", cap="none", lifetime="none; becomes `fading` when the post is deleted",
+    grows=True)
+boosts_to_delete = key_by_id(
+    "posts:{<post>}:fading", "zset", "`boosts` of a deleted post. A member stays until its boost is deleted",
+    plain_name="boosts to delete", cap="none", lifetime="none; until the worker is done", grows=True)
+post_counts = cached_key(key_by_id(
+    "posts:{<post>}:counts", "string", "sizes of replies, boosts and likes, `12 0 3`; absent if all are 0",
+    role=DERIVED, grows=True))
+poll_votes = key_by_id(
+    "posts:{<post>}:votes", "zset",
+    "ids of accounts that voted in the poll of the post -> their choices, one bit for each option",
+    mirror="timelines:{<account>}:voted", cap="none",
+    lifetime="none; deleted with the post, and when an edit changes the options", grows=True)
+poll_tally = key_by_id(
+    "posts:{<post>}:tally", "hash", "option -> votes, and `voters` -> voters; written with `votes`",
+    role=DERIVED, cap="options of a poll", lifetime="none; deleted with `votes`", grows=True)
+quotes = key_by_id(
+    "posts:{<post>}:quotes", "zset",
+    "ids of posts that quote the post, by id; the score is negative if the author revoked the quote",
+    cap="QUOTES_CAP", lifetime=WITH_POST, grows=True)
+preview = key_by_word(
+    "posts:{<hex>}:preview", "string", "the preview of the link with this digest (MessagePack), or that there is none",
+    role=CACHE, in_backups=True, grows=True,
+    lifetime="PREVIEW_TTL_MS, and fetched again when an old post is read; 1 h after a failure, a day for an old post")
+hidden_preview = key_by_id(
+    "posts:{<post>}:unpreviewed", "string", "digest of the link whose preview the author removed",
+    lifetime=WITH_POST, grows=True)
+post_totals = key_by_id(
+    "posts:{<post>}:totals", "hash", "views of the post, clicks on its links, and the last batch that was added",
+    role=DERIVED, cap="fields", lifetime=WITH_POST, grows=True)
+idempotency_record: Callable[[int, str], Key] = key_family(
+    "posts:{a<account>}:idempotency:<hex>", "string",
+    "post id, digest of the request and default audience of a reply, under the digest of the client's key."
+    " The first request of a form claims it",
+    role=DERIVED, lifetime="25 h", grows=True)
+import_source = key_by_word(
+    "posts:{<hex>}:source", "string", "the post that an imported row became; negative while the import runs",
+    grows=True)
 
-A deletion adds to it, and so does the publication of a reply whose parent is deleted meanwhile.
-"""
-likes = _of_post("likes")
-"""ZSET: id of an account that likes the post -> ms. Deleted with the post."""
-boosts = _of_post("boosts")
-"""ZSET: id of an account that boosts the post -> id of its boost. Renamed to `fading` when the post is deleted."""
-boosts_to_delete = _of_post("fading")
-"""ZSET: the members that `boosts` had when the post was deleted. A member stays until its boost is deleted."""
-post_counts = cached_key(_of_post("counts"))
-"""STRING "<replies> <boosts> <likes>": the sizes of the three sets, written with them.
+# Pictures. The files are in the storage (timelines/media/storage.py).
 
-If it is absent, all are 0.
-"""
-poll_votes = _of_post("votes")
-"""ZSET: id of an account -> its choices, one bit for each option. Deleted with the post."""
-poll_tally = _of_post("tally")
-"""HASH: number of an option -> votes; `voters` -> voters. Written with `votes`, deleted with the post."""
-quotes = _of_post("quotes")
-"""ZSET: id of a post that quotes this post -> the same id, negative if the author of this post revoked the quote.
+media = cached_key(key_by_id(
+    "posts:{m<post>}:media", "hash",
+    "a picture (its id is one of posts): owner, kind, secret, state, size_bytes, post, alt, focus, sizes, blurhash,"
+    " extension, unused_ms (since when no version of its post has it). The files are in MEDIA_ROOT or S3",
+    lifetime="none; until its files are deleted", backup_pass=BackupPass.ACCOUNTS))
+media_of_account = key_by_id(
+    "timelines:{<account>}:media", "hash",
+    "id of a picture -> bytes; their sum in `total`, the number of changes in `changes`",
+    cap="MEDIA_PER_ACCOUNT", purged_apart=True)
+media_total = single_key(
+    "posts:{media}:usage", "hash",
+    "account -> its bytes of pictures and the number of changes; `total`: the bytes of the site",
+    role=DERIVED, cap="accounts")
+media_checks = single_key(
+    "posts:{media}:checks", "zset",
+    "`<id>-<secret>` of pictures, by the ms at which a worker deletes them if nothing uses them. An upload adds its"
+    " picture, the deletion of a post adds the pictures of the post",
+    cap="none", lifetime="none; until the check")
+media_folder = single_key(
+    "posts:{media}:folder", "hash",
+    "id of the folder with the files; bytes, files and ms of its last measurement", role=DERIVED)
 
-At most QUOTES_CAP members. Publish adds to it, deletion of the quote removes from it. Deleted with the post.
-"""
-preview = key_by_digest("posts", "preview")
-"""STRING: a MessagePack LinkPreview of the link with this digest. TTL: 30 days, or 1 h after a failure."""
-hidden_preview = _of_post("unpreviewed")
-"""STRING: digest of the link whose preview the author removed from the post. Deleted with the post."""
+# Relations of an account to posts and to other accounts, all under the account's tag.
 
+liked_posts = key_by_id(
+    "timelines:{<account>}:liked", "zset", "ids of posts that the account likes, by ms; repaired by repetition",
+    mirror="posts:{<post>}:likes", cap="none", grows=True)
+boosted_posts = key_by_id(
+    "timelines:{<account>}:boosted", "zset", "ids of posts that the account boosts, by ms",
+    mirror="posts:{<post>}:boosts", cap="none", grows=True)
+voted_polls = key_by_id(
+    "timelines:{<account>}:voted", "zset", "ids of posts in whose polls the account voted, by ms",
+    mirror="posts:{<post>}:votes", cap="none")
+bookmarks = key_by_id(
+    "timelines:{<account>}:bookmarks", "zset", "ids of posts that the account has bookmarked, by ms; the newest stay",
+    cap=BOOKMARKS_CAP, trimmed_as="bookmarks", grows=True)
+pins = key_by_id(
+    "timelines:{<account>}:pins", "zset", "ids of own posts that the profile shows first, by ms",
+    cap=PINS_CAP, trimmed_as="pins")
+blocks = key_by_id(
+    "timelines:{<account>}:blocks", "zset", "ids of accounts that the account blocks, by ms",
+    mirror="timelines:{<account>}:blockers", cap="BLOCKS_CAP")
+blocked_by = key_by_id(
+    "timelines:{<account>}:blockers", "zset", "ids of accounts that block this one, by ms; repaired by repetition",
+    mirror="timelines:{<account>}:blocks", cap="none")
+mutes = key_by_id(
+    "timelines:{<account>}:mutes", "zset",
+    "ids of muted accounts, by the ms at which the mute ends; expired ones are removed by the next mute",
+    cap="MUTES_CAP")
+follow_requests = key_by_id(
+    "timelines:{<account>}:requests", "zset", "ids of accounts that request to follow this private one, by ms",
+    mirror="timelines:{<account>}:requested", cap="none")
+sent_follow_requests = key_by_id(
+    "timelines:{<account>}:requested", "zset", "ids of private accounts that this one requests to follow, by ms",
+    mirror="timelines:{<account>}:requests", cap="OPEN_REQUESTS_CAP")
+account_notes = key_by_id(
+    "timelines:{<account>}:notes", "hash", "private notes about accounts, by their ids", cap="NOTES_CAP")
+boosts_hidden = key_by_id(
+    "timelines:{<account>}:quieted", "zset", "ids of accounts whose boosts are hidden, by ms",
+    plain_name="boosts hidden", cap="HIDDEN_BOOSTS_CAP")
+exclusive_lists = key_by_id(
+    "timelines:{<account>}:exclusive", "set", "ids of the account's exclusive lists (their members leave home)",
+    cap="LISTS_PER_ACCOUNT")
+keyword_filters = key_by_id(
+    "timelines:{<account>}:filters", "hash", "keyword filters (MessagePack), by their number", cap="FILTERS_CAP")
+muted_threads = key_by_id(
+    "timelines:{<account>}:threads", "zset", "ids of the first posts of muted threads, by ms; the newest stay",
+    cap=MUTED_THREADS_CAP, trimmed_as="muted threads")
+notifications = cached_key(key_by_id(
+    "timelines:{<account>}:notifications", "zset",
+    "`<kind>:<account>:<post or 0>`, by the id of the notification; the newest stay. The worker (mentions, replies,"
+    " boosts), like and follow add to it",
+    cap=NOTIFICATIONS_CAP, trimmed_as="notifications", grows=True))
+last_read_notification = cached_key(key_by_id(
+    "timelines:{<account>}:notified", "string", "the id up to which notifications are read"))
+preferences = cached_key(key_by_id(
+    "timelines:{<account>}:preferences", "hash",
+    "scroll -> `on` or `off` (older posts load by themselves); push_text -> `full` if push messages say who did what;"
+    " kind of notification -> `all`, `followed` (actions of followed accounts only), `none`",
+    cap="kinds"))
+push_subscriptions = key_by_id(
+    "timelines:{<account>}:push", "hash",
+    "id of a session or access token -> where and how it receives notifications (MessagePack)",
+    cap="SUBSCRIPTIONS_CAP and a few more", lifetime="none; with its session")
+vapid_key = single_key(
+    "timelines:{site}:vapid", "string", "the private key by which push services recognize the site; never changed")
+markers = cached_key(key_by_id(
+    "timelines:{<account>}:position", "hash",
+    "name of a timeline (`home`, `public`, `tags`, `list:<id>`) -> id of the newest post read there",
+    plain_name="markers", cap="MARKERS_CAP"))
+drafts = key_by_id(
+    "timelines:{<account>}:drafts", "hash", "drafts and scheduled posts (MessagePack), by their ids", cap="DRAFTS_CAP")
+transfers = key_by_id(
+    "timelines:{<account>}:transfers", "hash",
+    "exports and imports of the account (MessagePack), by their ids. Their files are in MEDIA_ROOT or S3",
+    cap="TRANSFERS_CAP", lifetime="none; deleted when they are over")
+imported_posts: Callable[[int, int], Key] = key_family(
+    "timelines:{<account>}:imported:<id>", "list",
+    "the sources and posts of an import, in packed pages, so that it can be undone",
+    cap="posts of the import", lifetime="ARCHIVE_KEEP_DAYS")
+followed_hashtags = key_by_id(
+    "timelines:{<account>}:tags", "zset", "hashtags that the account follows, by ms", cap="FOLLOWED_HASHTAGS_CAP")
 
-def idempotency_record(account_id: int, digest: str) -> Key:
-    """STRING "<post id>:<digest of the request>", expires after 25 h. The first request of a form claims it."""
-    return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")
+# Reports, all with one tag. One script (timelines/reports/write_report.lua) writes all.
 
+reports = single_key(
+    "timelines:{reports}:rows", "hash", "reports of accounts and posts (MessagePack), by their ids",
+    cap="REPORTS_CAP", lifetime="none; REPORT_KEPT_DAYS after the report was closed")
+reported_posts = single_key(
+    "timelines:{reports}:posts", "hash", "the reported posts as they were (MessagePack), by the id of the report",
+    cap="REPORTS_CAP", lifetime="none; deleted with the report")
+report_queue = single_key(
+    "timelines:{reports}:queue", "zset", "ids of accounts with open reports, by the id of the oldest of them",
+    cap="REPORTS_CAP")
+report_claims = single_key(
+    "timelines:{reports}:claims", "hash",
+    "`<staff>:<end in ms>:<reason>` of the claims of staff, by the reported account",
+    cap="REPORTS_CAP", lifetime="none; deleted with the last open report")
+open_reports = single_key(
+    "timelines:{reports}:open", "zset", "`<reported account>:<category>:<id>` of open reports", cap="REPORTS_CAP")
+closed_reports = single_key(
+    "timelines:{reports}:closed", "zset", "ids of closed reports, by the ms at which they were closed",
+    cap="REPORTS_CAP")
+reports_about = single_key(
+    "timelines:{reports}:about", "zset", "`<reported account>:<id>` of reports", cap="REPORTS_CAP")
+reports_by = single_key(
+    "timelines:{reports}:by", "zset", "`<reporter>:<id>` of reports whose reporter exists", cap="REPORTS_CAP")
 
-# Pictures: sources of truth. The files are in the storage (timelines/media/storage.py).
-
-media = cached_key(key_by_id("posts", "m%d", "media"))
-"""HASH: the row of a picture (timelines/media/media.py), from its upload until its files are deleted."""
-media_of_account = _of_account("media")
-"""HASH: id of a picture -> its bytes; `total` is their sum, `changes` counts the changes.
-
-At most MEDIA_PER_ACCOUNT pictures.
-"""
-media_total = single_key("posts", "media", "usage")
-"""HASH: account id -> "<total> <changes>" of `media_of_account`; the field `total` is the sum of all."""
-media_checks = single_key("posts", "media", "checks")
-"""ZSET: name of a picture -> ms when a worker checks whether the picture is used; unused pictures are deleted.
-
-An upload adds its picture, the deletion of a post adds the pictures of the post. The check removes them.
-"""
-media_folder = single_key("posts", "media", "folder")
-"""HASH: `id` of the folder with the files, and what workers measured there: `bytes`, `files`, `ms`."""
-
-
-# Relations of an account to posts and to other accounts: sources of truth, all under the account's tag.
-
-liked_posts = _of_account("liked")
-"""ZSET: id of a post that the account likes -> ms, the other side of `likes`."""
-boosted_posts = _of_account("boosted")
-"""ZSET: id of a post that the account boosts -> ms, the other side of `boosts`."""
-voted_polls = _of_account("voted")
-"""ZSET: id of a post in whose poll the account voted -> ms, the other side of `votes`."""
-bookmarks = _of_account("bookmarks")
-"""ZSET: id of a bookmarked post -> ms. The newest BOOKMARKS_CAP bookmarks are kept."""
-pins = _of_account("pins")
-"""ZSET: id of an own post that the profile shows first -> ms. At most PINS_CAP members."""
-blocks = _of_account("blocks")
-"""ZSET: id of a blocked account -> ms."""
-blocked_by = _of_account("blockers")
-"""ZSET: id of an account that blocks this one -> ms, the other side of `blocks`."""
-mutes = _of_account("mutes")
-"""ZSET: id of a muted account -> end of the mute in ms."""
-follow_requests = _of_account("requests")
-"""ZSET: id of an account that requests to follow this private account -> ms. It has no cap and is read in pages."""
-sent_follow_requests = _of_account("requested")
-"""ZSET: id of a private account that this account requests to follow -> ms, the other side of `requests`."""
-account_notes = _of_account("notes")
-"""HASH: id of an account -> the private note about it. At most NOTES_CAP fields."""
-boosts_hidden = _of_account("quieted")
-"""ZSET: id of an account whose boosts are hidden -> ms."""
-exclusive_lists = _of_account("exclusive")
-"""SET of the account's exclusive lists, whose members do not appear in its home."""
-keyword_filters = _of_account("filters")
-"""HASH: number of a keyword filter -> MessagePack KeywordFilter. At most FILTERS_CAP fields."""
-muted_threads = _of_account("threads")
-"""ZSET: id of the first post of a thread without notifications -> ms. The newest MUTED_THREADS_CAP are kept."""
-notifications = cached_key(_of_account("notifications"))
-"""ZSET "<kind>:<account>:<post or 0>" -> id of the notification. The newest NOTIFICATIONS_CAP are kept.
-
-The worker (mentions, replies, boosts), like and follow add to it.
-"""
-last_read_notification = cached_key(_of_account("notified"))
-"""STRING: id of the newest notification that the account has read. All older notifications are read, too."""
-preferences = cached_key(_of_account("preferences"))
-"""HASH: kind of notification -> "all", "followed" (actions of followed accounts only) or "none".
-
-The field `scroll` is "on" or "off": whether pages load older posts by themselves. The field `push_text` is "full"
-if push messages say who did what.
-"""
-push_subscriptions = _of_account("push")
-"""HASH: id of a session or access token -> MessagePack PushSubscription. At most about SUBSCRIPTIONS_CAP fields."""
-vapid_key = single_key("timelines", "site", "vapid")
-"""STRING: the private key in base64 by which push services recognize the site. Written once, never changed."""
-markers = cached_key(_of_account("position"))
-"""HASH: name of a timeline -> id of the newest post that was read there. At most MARKERS_CAP fields."""
-drafts = _of_account("drafts")
-"""HASH: id of a draft or scheduled post -> MessagePack Draft. At most DRAFTS_CAP fields."""
-transfers = _of_account("transfers")
-"""HASH: id of an export or import of the account -> MessagePack Transfer. At most TRANSFERS_CAP fields."""
-
-
-def imported_posts(account_id: int, transfer_id: int) -> Key:
-    """LIST of the sources and posts of an import, packed in pages. It expires when the import cannot be undone."""
-    return Key("timelines", tag=str(account_id), name=f"imported:{transfer_id}")
-
-
-followed_hashtags = _of_account("tags")
-"""ZSET: hashtag that the account follows -> ms. At most FOLLOWED_HASHTAGS_CAP members."""
-
-
-# Reports: sources of truth, all with one tag. One script (timelines/reports/write_report.lua) writes all.
-
-reports = single_key("timelines", "reports", "rows")
-"""HASH: id of a report -> MessagePack Report. At most REPORTS_CAP fields."""
-reported_posts = single_key("timelines", "reports", "posts")
-"""HASH: id of a report -> MessagePack Posts as they were when they were reported. Deleted with the report."""
-report_queue = single_key("timelines", "reports", "queue")
-"""ZSET: id of an account with open reports -> id of the oldest of them."""
-report_claims = single_key("timelines", "reports", "claims")
-"""HASH: id of an account in `report_queue` -> "<staff>:<end in ms>:<reason>" of the claim on its reports."""
-open_reports = single_key("timelines", "reports", "open")
-"""ZSET, by text: "<reported account>:<category>:<id>" of each open report."""
-closed_reports = single_key("timelines", "reports", "closed")
-"""ZSET: id of a closed report -> ms at which it was closed. It is deleted REPORT_KEPT_DAYS later."""
-reports_about = single_key("timelines", "reports", "about")
-"""ZSET, by text: "<reported account>:<id>" of each report."""
-reports_by = single_key("timelines", "reports", "by")
-"""ZSET, by text: "<reporter>:<id>" of each report whose reporter exists."""
-
-
-# Timelines: profiles are sources, homes and list timelines are caches.
+# Timelines. Author feeds are sources, homes and list timelines are caches.
 
 HOME_TIMELINE_KEY_PATTERN = b"timelines:{%d}:home"
 LIST_TIMELINE_KEY_PATTERN = b"timelines:{l%d}:posts"
 
+home_timeline = cached_key(key_by_id(
+    "timelines:{<account>}:home", "list",
+    "post ids, newest first, then the floor (0 or a negative id), or `building:<token>`; with some slack above the cap",
+    role=CACHE, cap="HOME_CAP", trimmed_as="home_entries", lifetime="HOME_TTL_DAYS unread"))
+list_timeline = key_by_id(
+    "timelines:{l<list>}:posts", "list", "as a home, of the list's members",
+    role=CACHE, cap="LIST_CAP", trimmed_as="list_entries", lifetime="HOME_TTL_DAYS unread")
+author_feed = cached_key(key_by_id(
+    "timelines:{<account>}:profile", "zset", "ids of the account's posts. Publish and the worker add to it",
+    plain_name="author feed", cap="PROFILE_CAP", trimmed_as="profile_entries", purged_apart=True, grows=True))
+part_of_author_feed: Callable[[int, int], Key] = key_family(
+    "timelines:{q<part>}:profile:<account>", "zset",
+    "one part of the ids of the account's posts. `<part>` is the account's id times PROFILE_PARTITIONS plus the number"
+    " of the part, so each part has a tag and a node of its own",
+    plain_name="part of an author feed", cap="PROFILE_CAP", trimmed_as="profile_entries", grows=True,
+    condition="PROFILE_PARTITIONS is above 1")
+author_feed_partitions = single_key(
+    "timelines:{map}:partitions", "string", "number of parts of an author feed, fixed at the first start",
+    role=INSTALLATION)
+hashtag_timeline = key_by_word(
+    "timelines:{<hex>}:tag", "zset",
+    "ids of posts with the hashtag of this digest; `rebuild_timelines --tags` rebuilds it",
+    role=CACHE, cap=HASHTAG_CAP, trimmed_as="tag_entries", grows=True)
+fan_out_on_read_authors = single_key(
+    "timelines:{pulled}:authors", "zset", "ids of authors whose posts are merged on read, by the ms of their entry",
+    plain_name="authors with fan-out on read", cap="FAN_OUT_ON_READ_CAP")
+public_timeline = single_key(
+    "public:{public}:posts", "zset", "ids of all public posts; `rebuild_timelines --all` rebuilds it",
+    role=CACHE, cap="PUBLIC_CAP", trimmed_as="public_entries")
 
-home_timeline = cached_key(_of_account("home"))
-"""LIST of post ids, newest first; the last element is the floor (-id).
+# Follows, lists and their members. Both sides of a pair of ids are in one partition, and change in one script.
 
-At most HOME_CAP ids; expires after 30 days unread.
-"""
-list_timeline = key_by_id("timelines", "l%d", "posts")
-"""LIST like a home, with posts of the list's members. At most LIST_CAP ids; expires after 30 days unread."""
-author_feed = cached_key(_of_account("profile"))
-"""ZSET of post ids (score = member), at most PROFILE_CAP.
+follow_partitions = single_key(
+    "follows:{map}:partitions", "string", "number of follow partitions, fixed at the first start", role=INSTALLATION)
+EdgeKey = Callable[[str, int], Key]
+following: EdgeKey = cached_key(key_family(
+    "follows:{<partition>}:following:<account>", "zset", "ids that the account follows, by ms",
+    mirror="follows:{<partition>}:followers:<account>", cap="FOLLOWING_CAP over all partitions"))
+followers: EdgeKey = key_family(
+    "follows:{<partition>}:followers:<account>", "zset", "ids of its followers, by ms; read in pages",
+    mirror="follows:{<partition>}:following:<account>", cap="none")
+list_members: EdgeKey = key_family(
+    "follows:{<partition>}:members:<list>", "zset", "ids of accounts on the list, by ms",
+    mirror="follows:{<partition>}:listed:<account>", cap="LIST_MEMBERS_CAP over all partitions")
+lists_with_account: EdgeKey = key_family(
+    "follows:{<partition>}:listed:<account>", "zset", "ids of lists with the account as a member, by ms",
+    mirror="follows:{<partition>}:members:<list>", cap="none")
+account_list = key_by_id(
+    "timelines:{l<list>}:list", "hash",
+    "owner, title, created_ms, replies (which it shows), of a virtual list operation and parts (ids of lists); during"
+    " deletion `deleted` and owner only",
+    lifetime="none; deleted 24 h", backup_pass=BackupPass.BODIES)
+list_index = key_by_id(
+    "timelines:{<account>}:lists", "zset", "ids of the account's own lists",
+    cap="LISTS_PER_ACCOUNT", purged_apart=True)
+list_id_counter = single_key(
+    "timelines:{ids}:lists", "string", "the last list id given out", backup_pass=BackupPass.BODIES)
+imported_graph_ranks = single_key(
+    "timelines:{graph}:ranks", "zset", "ids of imported accounts, by followers in the imported graph",
+    role=DERIVED, cap="GRAPH_RANKS_CAP")
 
-Publish and the worker add to it, delete removes from it.
-"""
-hashtag_timeline = key_by_digest("timelines", "tag")
-"""ZSET of post ids (score = member), at most HASHTAG_CAP. It is a cache that `rebuild_timelines --tags` fills.
+# Popular posts, which the worker ranks. The counts are in recipes/distinct_ranking.py.
 
-`digest` is the hex digest of the normalized hashtag. Publish, the worker and imports add to the key; delete
-removes from it.
-"""
+popular_posts = key_by_word(
+    "series:{popular}:posts:<language>", "zset",
+    "popular posts in a language, of `none` or `all`, by weight; the worker writes it"
+    " ([popular posts](decisions/popular-posts.md))",
+    role=CACHE, in_backups=True, cap="RANKING_CAP", lifetime="48 h")
+popular_languages = single_key(
+    "series:{popular}:languages", "zset", "languages with such a ranking, by their number of posts",
+    role=DERIVED, cap="languages", lifetime="48 h")
+
+# Search. `rebuild_timelines --search` rebuilds the caches; a partition is a number below SEARCH_PARTITIONS.
+
+search_term: Callable[[int, str], Key] = key_family(
+    "search:{s<p>}:term:<hex>", "string",
+    "7-byte ids of posts with the term of this digest, ascending, after a floor (0, or the newest id that was dropped)",
+    role=CACHE, cap="TERM_CAP and a quarter", grows=True)
+search_rare_terms: Callable[[int, int], Key] = cached_key(key_family(
+    "search:{s<p>}:rare:<n>", "hash",
+    "digest of a rare term (6 bytes) -> the same without a floor; n from 0 to RARE_TERM_HASHES - 1",
+    role=CACHE, cap="RARE_TERM_CAP posts a term", grows=True))
+search_name_prefixes = key_by_id(
+    "search:{s<p>}:names", "zset",
+    "beginnings of names and handles (with `@`), each with an account id after a NUL. Sign-up, profile edits,"
+    " moderation and deletion write it and `named` in one script",
+    role=CACHE, cap="NAME_PREFIXES_CAP and one an account")
+search_prefixes_of_account = key_by_id(
+    "search:{s<p>}:named", "hash", "account id -> its members of `names`",
+    plain_name="name prefixes of an account", role=CACHE, cap="one an account")
+search_hashtags = key_by_id(
+    "search:{s<p>}:tags", "zset", "used hashtags; one with accents after its form without accents and a NUL",
+    role=CACHE, cap="HASHTAGS_PER_PARTITION_CAP a partition", grows=True)
+search_pending = single_key(
+    "jobs:{search}:owed", "zset", "ids of posts that are not indexed yet, because the servers were unavailable",
+    plain_name="pending posts of the search", role=TEMPORARY, cap="PENDING_CAP",
+    lifetime="none; until they are indexed")
+
+# Work that is due.
+
+poll_ends = single_key(
+    "jobs:{due}:polls", "zset", "ids of posts with a poll -> ms at which the poll ends",
+    cap="none", lifetime="none; until the voters are notified")
+due_posts = single_key(
+    "jobs:{due}:posts", "zset", "`<account>:<draft>` of scheduled posts -> ms at which they are published",
+    cap="DRAFTS_CAP an account", lifetime="none; until they are published")
+held_posts = single_key(
+    "jobs:{due}:held", "zset", "`<account>:<draft>` of posts that wait for a look by staff -> ms since when",
+    cap="DRAFTS_CAP an account", lifetime="none; until the decision")
+notifications_pending = single_key(
+    "jobs:{notices}:owed", "zset",
+    "pending notifications of follows, requests and likes as `<reader>:<kind>:<account>:<post or 0>`, by ms",
+    plain_name="pending notifications", role=TEMPORARY, cap="PENDING_CAP", lifetime="none; until they are written")
+
+# Operators.
+
+delivery_lag = single_key(
+    "live:{lag}:hours", "zset", "largest delivery lag in ms of each hour of the last day, if above 60 s",
+    role=TEMPORARY, cap=25, lifetime="25 h")
+repair_log = single_key(
+    "jobs:{audit}:drift", "hash",
+    "kind of discrepancy -> how much the last whole audit left and the background audit found since",
+    plain_name="repair log", role=DERIVED, cap="kinds")
+# fmt: on
 
 
 def author_feed_part(account_id: int, number: int, count: int) -> Key:
-    """ZSET like `author_feed`, with one of PROFILE_PARTITIONS parts of a feed.
-
-    Each part has a tag and a node of its own.
-    """
-    return Key("timelines", tag=f"q{account_id * count + number}", name=f"profile:{account_id}")
+    return part_of_author_feed(account_id * count + number, account_id)
 
 
 class AuthorFeedKeys:
@@ -213,148 +374,3 @@ class AuthorFeedKeys:
 def author_feed_owner(key: Key) -> int:
     """Return the account id in the key of a feed, or of a part of a feed."""
     return int(key.rpartition(":")[2] if key.tag.startswith("q") else key.tag)
-
-
-author_feed_partitions = single_key("timelines", "map", "partitions")
-"""STRING: the number of parts of an author feed. The first start records it, and every other start checks it."""
-fan_out_on_read_authors = single_key("timelines", "pulled", "authors")
-"""ZSET: id of an author whose posts are not pushed to homes -> ms of its entry.
-
-At most FAN_OUT_ON_READ_CAP members.
-"""
-public_timeline = single_key("public", "public", "posts")
-"""ZSET of post ids (score = member), at most PUBLIC_CAP. It is a cache that `rebuild_timelines` fills."""
-
-
-# Follows, lists and their members: sources of truth. `tag` is the partition of the pair of ids, such as "p7".
-
-follow_partitions = single_key("follows", "map", "partitions")
-"""STRING: the number of follow partitions. The first start records it, and every other start checks it."""
-
-
-@cached_key
-def following(tag: str, account_id: int) -> Key:
-    """ZSET: id of an account that `account_id` follows -> ms. At most FOLLOWING_CAP members in all partitions.
-
-    Follow, unfollow and imports write it and `followers` in one script (add_edges, remove_edges).
-    """
-    return Key("follows", tag=tag, name=f"following:{account_id}")
-
-
-def followers(tag: str, account_id: int) -> Key:
-    """ZSET: id of a follower of `account_id` -> ms, the other side of `following`.
-
-    It has no cap and is read in pages.
-    """
-    return Key("follows", tag=tag, name=f"followers:{account_id}")
-
-
-def list_members(tag: str, list_id: int) -> Key:
-    """ZSET: id of an account on the list -> ms. At most LIST_MEMBERS_CAP members in all partitions."""
-    return Key("follows", tag=tag, name=f"members:{list_id}")
-
-
-def lists_with_account(tag: str, account_id: int) -> Key:
-    """ZSET: id of a list with the account as a member -> ms, the other side of `members`. Fan-out reads it."""
-    return Key("follows", tag=tag, name=f"listed:{account_id}")
-
-
-account_list = key_by_id("timelines", "l%d", "list")
-"""HASH of a list: owner, title, created_ms. The field `deleted` marks a deleted list."""
-list_index = _of_account("lists")
-"""ZSET of the ids of an account's own lists (score = member), at most LISTS_PER_ACCOUNT."""
-list_id_counter = single_key("timelines", "ids", "lists")
-"""STRING: the highest list id (INCR)."""
-
-
-# Imports.
-
-import_source = key_by_digest("posts", "source")
-"""STRING: id of the post of an imported row, negative during its import. It never expires."""
-imported_graph_ranks = single_key("timelines", "graph", "ranks")
-"""ZSET: account id -> followers in the imported graphs. The GRAPH_RANKS_CAP most followed accounts are kept."""
-
-
-# Popular posts: a ranking for each language, which the worker replaces. The counts are in recipes/distinct_ranking.py.
-
-
-def popular_posts(language: str) -> Key:
-    """ZSET: post id -> weight, of the posts in a language, of NO_LANGUAGE or of ALL_LANGUAGES. At most RANKING_CAP.
-
-    It expires when all its uses are out of the window.
-    """
-    return Key("series", tag="popular", name=f"posts:{language}")
-
-
-popular_languages = single_key("series", "popular", "languages")
-"""ZSET: language with a ranking in `popular_posts` -> number of its posts."""
-
-
-# Live
-
-delivery_lag = single_key("live", "lag", "hours")
-"""ZSET: hour since 1970 -> largest delivery lag in ms, if above 60 s.
-
-It expires after 25 h. The worker writes it.
-"""
-
-
-# Search: caches that `rebuild_timelines --search` fills. `partition` is 0 to SEARCH_PARTITIONS - 1.
-
-
-def search_term(partition: int, digest: str) -> Key:
-    """STRING: 7-byte ids of the partition's posts with the term of this digest, after a floor. At most TERM_CAP ids.
-
-    A term with at most RARE_TERM_CAP posts is stored in `search_rare_terms` instead. The worker and imports add ids,
-    and delete removes them (timelines/search/search_add.lua).
-    """
-    return Key("search", tag=f"s{partition}", name=f"term:{digest}")
-
-
-@cached_key
-def search_rare_terms(partition: int, number: int) -> Key:
-    """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with the term.
-
-    There are RARE_TERM_HASHES such keys.
-    """
-    return Key("search", tag=f"s{partition}", name=f"rare:{number}")
-
-
-search_name_prefixes = key_by_id("search", "s%d", "names")
-"""ZSET, by text: "<beginning of a name, or @handle>\\0<account id>" of the partition's accounts.
-
-One script writes it and `search_prefixes_of_account` at sign-up, profile edits, moderation and deletion.
-"""
-search_prefixes_of_account = key_by_id("search", "s%d", "named")
-"""HASH: account id -> the members of this account in `search_name_prefixes`."""
-search_pending = single_key("jobs", "search", "owed")
-"""ZSET of post ids (score = member) that the index lacks because its servers were down.
-
-At most PENDING_CAP members.
-"""
-poll_ends = single_key("jobs", "due", "polls")
-"""ZSET: id of a post with a poll -> ms at which the poll ends. Removed after the voters are notified."""
-due_posts = single_key("jobs", "due", "posts")
-"""ZSET: "<account>:<draft>" of a scheduled post -> ms at which it is published."""
-held_posts = single_key("jobs", "due", "held")
-"""ZSET: "<account>:<draft>" of a post that waits for a look by staff -> ms since when."""
-notifications_pending = single_key("jobs", "notices", "owed")
-"""ZSET "<reader>:<notification>" -> ms since when it is pending. Web processes and workers write it."""
-search_hashtags = key_by_id("search", "s%d", "tags")
-"""ZSET, by text: used hashtags, for autocomplete, at most HASHTAGS_PER_PARTITION_CAP.
-
-The worker and imports add to it. The member of a hashtag with accents starts with its form without accents
-and a NUL: "cafe\\0café".
-"""
-
-
-# Operators
-
-repair_log = single_key("jobs", "audit", "drift")
-"""HASH: kind of discrepancy -> how often the background audit of the workers found it. It never expires."""
-
-
-# Counters: totals to which buffers are flushed (socialsite/recipes/buffer.py).
-
-post_totals = _of_post("totals")
-"""HASH: +views, +clicks, and the id of the last batch that was added. Deleted with the post."""

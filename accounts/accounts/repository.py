@@ -32,6 +32,7 @@ from socialsite.ids import AccountId
 from socialsite.recipes.time_queue import TimeQueue
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
 from socialsite.store.encoding import EncodedPipeline, encoded_cache
+from socialsite.store.key_families import list_private_keys
 from socialsite.store.read import Read
 from socialsite.store.replies import parse_hash
 from socialsite.store.site_marks import RAISE_NUMBER, record_account_id
@@ -92,6 +93,10 @@ class AccountRepository:
         """Delete an account that waits, so that its handle can be given again. Return False if it does not wait."""
         account = [keys.account(account_id)]
         return bool(await self._accounts.write(*FREE.command(account, flatten_fields(fields))))
+
+    async def delete_private_keys(self, account_id: AccountId) -> None:
+        """Delete the keys of a deleted account to which no other key refers."""
+        await self._accounts.write("UNLINK", *list_private_keys("accounts", account_id))
 
     async def _is_free(self, account_id: AccountId) -> bool:
         state, freed = await self._accounts.execute("HMGET", keys.account(account_id), "state", "freed")

@@ -424,10 +424,11 @@ class AccountService(AccountLookup, Service):
         return changed
 
     async def _delete_data(self, account_id: AccountId) -> None:
-        """Close the sockets of a deleted account, and delete its mail, sanctions, invitations, events, counters."""
+        """Close the sockets of a deleted account, and delete its private keys and counters."""
         for delete in self.on_account_deleted:
             await delete(account_id)
-        await self.events.delete_all(account_id)
+        await self.events.leave_networks(account_id)
+        await self.accounts.delete_private_keys(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     async def _replace_password(

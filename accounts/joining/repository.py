@@ -66,10 +66,6 @@ class JoiningRepository:
                 return True
         raise Unavailable
 
-    async def delete_invitations(self, account_id: AccountId) -> None:
-        """Delete the invitations of a deleted account."""
-        await self._accounts.write("UNLINK", keys.invitations(account_id))
-
     # Applications
 
     async def find_applications(self, account_ids: Sequence[AccountId]) -> dict[AccountId, Application]:

@@ -79,6 +79,3 @@ class MailRepository:
 
     async def delete_mail(self, account_id: AccountId, mail_id: str) -> None:
         await self._accounts.write("HDEL", keys.sent_mails(account_id), mail_id)
-
-    async def delete_all(self, account_id: AccountId) -> None:
-        await self._accounts.write("UNLINK", keys.mail_account(account_id), keys.sent_mails(account_id))

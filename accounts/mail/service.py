@@ -147,12 +147,11 @@ class MailService(Service):
         await self.mails.change(account_id, pending="")
 
     async def forget(self, account_id: AccountId) -> None:
-        """Delete everything about mail of a deleted account, so that another account can have the address."""
+        """Free the mail address of a deleted account, so that another account can have it, and send no digest."""
         row = await self.mails.find(account_id)
         if row.address:
             await self.mails.release(address_digest(row.address), account_id)
         await self.mails.digests.remove(account_id)
-        await self.mails.delete_all(account_id)
 
     async def find_by_address(self, address: str) -> Account | None:
         """Return the account with this confirmed address, in any state.

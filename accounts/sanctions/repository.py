@@ -102,7 +102,3 @@ class SanctionRepository:
     async def mark_read(self, account_id: AccountId) -> None:
         """Remove the mark of the account that it has news about its sanctions."""
         await self._accounts.write("HDEL", keys.account(account_id), "sanctions")
-
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the sanctions of a deleted account."""
-        await self._accounts.write("UNLINK", keys.sanctions(account_id))

@@ -82,12 +82,10 @@ class SecurityEvents(Service):
         )
         return list(dict.fromkeys(AccountId(int(id)) for reply in replies for id in reply))
 
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the events, networks, browsers and second factors of a deleted account."""
+    async def leave_networks(self, account_id: AccountId) -> None:
+        """Remove a deleted account from the networks of its log-ins."""
         networks = {event.network for event in await self.list_newest(account_id)}
         await self.store.execute_all([("ZREM", _network_key(each), account_id) for each in networks])
-        builders = (keys.security_events, keys.security_refusals, keys.browsers, keys.factors)
-        await self.store.write("UNLINK", *(build_key(account_id) for build_key in builders))
 
 
 def _network_key(network: str) -> Key:

@@ -10,9 +10,10 @@ import msgspec
 import structlog
 
 from accounts.domain import NO_ACCOUNT_ID
+from socialsite import keys
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import validated_stream_id
-from socialsite.store import Key, Store, load_script
+from socialsite.store import Store, load_script
 from socialsite.store.replies import parse_hash
 
 AUDIT_LOG_MAX_ENTRIES = 200_000
@@ -21,14 +22,6 @@ ENTRIES_SCANNED_MAX, ENTRIES_PER_BATCH = 5_000, 500
 ADD_ENTRY_SCRIPT = load_script("add_audit_entry.lua", __package__)
 
 log = structlog.stdlib.get_logger("socialsite.security")
-
-
-def audit_log_key() -> Key:
-    """STREAM of `by` (account id), `action`, `target`, `request` and `detail`.
-
-    Only /ops/ and commands for accounts add entries; the newest are kept.
-    """
-    return Key("jobs", tag="audit", name="trail")
 
 
 class Actor(NamedTuple):
@@ -73,7 +66,7 @@ class AuditLog:
 
     async def record(self, actor: Actor, action: str, target: str, detail: str = "") -> None:
         """Write an entry, and wait for replicas as for every write of the site."""
-        key, by = audit_log_key(), actor.account_id
+        key, by = keys.audit_log(), actor.account_id
         entry = ("by", by, "action", action, "target", target, "request", actor.request_id, "detail", detail)
         await self._store.write(*ADD_ENTRY_SCRIPT.command([key], [AUDIT_LOG_MAX_ENTRIES, *entry]))
         log.warning("staff_action", account=by, action=action, target=target, detail=detail)
@@ -89,8 +82,8 @@ class AuditLog:
         matches: list[AuditLogEntry] = []
         newest = f"({validated_stream_id(cursor)}" if cursor else "+" if until_ms is None else str(until_ms)
         for _batch in range(ENTRIES_SCANNED_MAX // ENTRIES_PER_BATCH):
-            rows = await self._store.node(audit_log_key()).execute(
-                "XREVRANGE", audit_log_key(), newest, since_ms, "COUNT", ENTRIES_PER_BATCH
+            rows = await self._store.node(keys.audit_log()).execute(
+                "XREVRANGE", keys.audit_log(), newest, since_ms, "COUNT", ENTRIES_PER_BATCH
             )
             for id, fields in rows:
                 values = parse_hash(fields)

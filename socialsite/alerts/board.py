@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from socialsite import keys
 from socialsite.clock import DAY_MS
 from socialsite.store import Key, Store, load_script
 
@@ -107,36 +108,26 @@ def advance(
     return replace(alert, told_ms=now_ms), "remind" if alert.told_ms else "begin"
 
 
-def board_key() -> Key:
-    """STRING: the Board as JSON. It never expires, and is not in backups."""
-    return Key("jobs", tag="alerts", name="state")
-
-
-def backup_key() -> Key:
-    """STRING: Unix ms of the last complete backup. It is not in backups."""
-    return Key("jobs", tag="alerts", name="backup")
-
-
 class AlertRepository:
     def __init__(self, store: Store) -> None:
         self._jobs = store.component("jobs")
 
     async def load(self) -> Board:
         """Return the board. One of another release counts as empty: its alerts are found again."""
-        stored = await self._jobs.execute("GET", board_key())
+        stored = await self._jobs.execute("GET", keys.alert_board())
         try:
             return Board() if stored is None else msgspec.json.decode(stored, type=Board)
         except msgspec.MsgspecError:
             return Board()
 
     async def save(self, board: Board) -> None:
-        await self._set(board_key(), msgspec.json.encode(board))
+        await self._set(keys.alert_board(), msgspec.json.encode(board))
 
     async def last_backup_ms(self) -> int:
-        return int(await self._jobs.execute("GET", backup_key()) or 0)
+        return int(await self._jobs.execute("GET", keys.last_backup()) or 0)
 
     async def record_backup(self, at_ms: int) -> None:
-        await self._set(backup_key(), at_ms)
+        await self._set(keys.last_backup(), at_ms)
 
     async def _set(self, key: Key, value: bytes | int) -> None:
         await self._jobs[key].execute(*SET_SCRIPT.command([key], [value]))

@@ -81,10 +81,6 @@ class AccountServices:
             accounts=data.accounts,
         )  # fmt: skip
         self.blocked_content = BlockedContent(site=self.site)
-        deletions = (
-            self.live.account_closed, data.sanctions.delete_all, self.mail.forget,
-            data.joining.delete_invitations,
-        )  # fmt: skip
         self.preview_queue = PreviewQueue(store)
         self.verified_links = VerifiedLinkService(
             accounts=data.accounts, preview_queue=self.preview_queue, outgoing=self.outgoing,
@@ -93,7 +89,8 @@ class AccountServices:
         self.accounts = AccountService(
             accounts=data.accounts, end_sessions=self.sessions.end_all, limits=self.action_limits,
             events=self.security_events, browsers=self.browsers, staff=self.staff,
-            on_deletion_requested=partial(request_purge, self.outbox), on_account_deleted=deletions,
+            on_deletion_requested=partial(request_purge, self.outbox),
+            on_account_deleted=(self.live.account_closed, self.mail.forget),
             statistics=self.statistics, on_names_changed=self.search_indexer.update_names_if_available, clock=clock,
             deletion_grace_ms=config.deletion_grace_ms, on_password_changed=self.mail.announce_password,
             find_by_address=self.mail.find_by_address, check_texts=self.blocked_content.check_profile,

@@ -1,6 +1,6 @@
 """Write one consistent backup file from a running site, on any topology.
 
-The file is not a snapshot. Three passes read references before the values that they refer to (key_families.py). So
+The file is not a snapshot. Three passes read references before the values that they refer to (BackupPass). So
 changes during the backup cause only discrepancies that the audit repairs. No value that existed at the beginning is
 lost, and no deleted value is restored. Caches are not in the file, because they can be rebuilt.
 """
@@ -14,15 +14,7 @@ from typing import Protocol
 from socialsite.batches import batches, group_by
 from socialsite.maintenance.backup_file import FORMAT_VERSION, BackupHeader, BackupWriter
 from socialsite.maintenance.dump import ARCHIVED_BODY_TYPE, KeyRecord, read_key_records
-from socialsite.maintenance.key_families import (
-    ACCOUNTS_PASS,
-    BODIES_PASS,
-    FIRST_KEYS,
-    REFERENCES_PASS,
-    find_backup_place,
-    get_family,
-    is_backed_up,
-)
+from socialsite.maintenance.key_families import find_backup_place, get_family, is_backed_up
 from socialsite.maintenance.scanning import (
     OnProgress,
     ignore_progress,
@@ -33,6 +25,7 @@ from socialsite.maintenance.scanning import (
 )
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Key, Node, Store
+from socialsite.store.key_families import BackupPass
 
 KEYS_PER_READ = 500
 
@@ -59,13 +52,15 @@ class Backup:
         """
         before = await topology_fingerprint(self._store)
         with BackupWriter(path, BackupHeader(FORMAT_VERSION, now_ms, dict(self._partitions))) as file:
-            # Jobs move from the waiting streams to the stream of jobs, so this order of reads misses none of them.
-            first_keys = [*await JobQueue(self._store).waiting_streams(), *FIRST_KEYS]
+            # A job contains its post, and must not restore a post that is deleted meanwhile. Jobs move from the waiting
+            # streams to the stream of jobs, so this order of reads misses none of them.
+            queue = JobQueue(self._store)
+            first_keys = [*await queue.waiting_streams(), queue.stream_key, queue.dead_letters_key]
             for key in first_keys:
                 await self._write_keys(file, self._store.node(key), {key: get_family(key)})
-            for pass_number in (REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS):
+            for backup_pass in BackupPass:
                 for node in self._store.nodes:
-                    await self._write_pass(file, node, pass_number, frozenset(first_keys), on_progress)
+                    await self._write_pass(file, node, backup_pass, frozenset(first_keys), on_progress)
             if self._archive is not None:  # read after the keys of the posts, which mark archived bodies
                 await self._write_archived_bodies(file, self._archive)
             await require_unchanged(self._store, before)
@@ -80,12 +75,12 @@ class Backup:
         return counts
 
     async def _write_pass(
-        self, file: BackupWriter, node: Node, pass_number: int, written: Set[Key], on_progress: OnProgress
+        self, file: BackupWriter, node: Node, backup_pass: BackupPass, written: Set[Key], on_progress: OnProgress
     ) -> None:
         seen: Set[str] = set()  # keys of the previous step: while a table is resized, SCAN returns keys twice
         async for raw_keys in scan_raw_keys(node, on_progress):
             places = zip(raw_keys, map(find_backup_place, raw_keys), strict=True)
-            due = {key.decode(): place.family for key, place in places if place and place.pass_number == pass_number}
+            due = {key.decode(): place.family for key, place in places if place and place.backup_pass is backup_pass}
             for batch in batches((key for key in due if key not in seen and key not in written), KEYS_PER_READ):
                 await self._write_keys(file, node, {key: due[key] for key in batch})
             seen = due.keys()

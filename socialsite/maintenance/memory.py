@@ -10,7 +10,6 @@ this overhead. Capped caches grow with the number of posts until they are full.
 
 import math
 import random
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from socialsite.maintenance.key_families import get_family
 from socialsite.maintenance.scanning import OnProgress, count_keys, ignore_progress, parse_keys, scan_keys
 from socialsite.recipes.memory_guard import parse_memory_info
 from socialsite.store import Command, Key, Node, Store
+from socialsite.store.key_families import FAMILIES
 
 SAMPLE_SIZE = 20_000
 LARGE_KEY_BYTES = 1 << 20
@@ -32,12 +32,6 @@ COMPACT_ENCODINGS = frozenset({"listpack", "ziplist", "intset", "quicklist", "st
 """Encodings without a pointer for each element. Quicklists and streams consist of listpacks."""
 COLLECTION_ENCODINGS = frozenset({"listpack", "ziplist", "intset", "quicklist", "skiplist", "hashtable", "stream"})
 POST_FAMILY = "posts:{N}:post"
-GROWING_FAMILIES = re.compile(
-    r"posts:\{(N|hex|aN)\}:.*|timelines:\{q?N\}:profile|timelines:\{hex\}:tag"
-    r"|search:\{sN\}:(term|rare|tags)"  # the index of names grows with accounts
-    r"|timelines:\{N\}:(liked|boosted|bookmarks|notifications)"  # these keys grow with reactions
-)
-CAPPED_FAMILIES = re.compile(r"timelines:\{N\}:home|timelines:\{lN\}:posts")
 BUCKET_BYTES = 8
 UNCOUNTED_KEY_BYTES = 8
 """MEMORY USAGE counts 24 bytes for a key's entry in the table, which has 32 (Redis 7.0, measured)."""
@@ -255,8 +249,10 @@ class _Growth:
     def of(cls, report: MemoryReport, home_cap: int, posts: int) -> "_Growth":
         families = report.families.items()
         keys = sum(node.keys for node in report.nodes)
-        grown = [family for name, family in families if GROWING_FAMILIES.fullmatch(name)]
-        cached = [family for name, family in families if CAPPED_FAMILIES.fullmatch(name)]
+        growing = {get_family(each.example) for each in FAMILIES.values() if each.grows}
+        timelines = {get_family(each.example) for each in FAMILIES.values() if each.is_cached_timeline}
+        grown = [family for name, family in families if name in growing]
+        cached = [family for name, family in families if name in timelines]
         full = sum(family.keys for family in cached) * home_cap * TIMELINE_ENTRY_BYTES
         taken = sum(family.bytes for family in cached)
         return cls(

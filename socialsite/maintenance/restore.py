@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from socialsite.batches import batches, group_by
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.dump import ARCHIVED_BODY_TYPE, KeyRecord, build_write_commands, read_key_records
-from socialsite.maintenance.key_families import INSTALL_KEYS
+from socialsite.maintenance.key_families import is_of_installation
 from socialsite.maintenance.scanning import OnProgress, ignore_progress, scan_keys
 from socialsite.store import Command, Key, Store, StoreError
 
@@ -36,14 +36,14 @@ class Restore:
         for node in self._store.nodes:
             async for keys in scan_keys(node, ignore_progress):
                 for key in keys:
-                    if not INSTALL_KEYS.fullmatch(key):
+                    if not is_of_installation(key):
                         raise StoreNotEmpty(f"{node.address} holds {key}")
 
     async def delete_all_keys(self) -> None:
         """Delete every key of the site, but no foreign keys on the same servers."""
         for node in self._store.nodes:
             async for keys in scan_keys(node, ignore_progress):
-                deleted = [key for key in keys if not INSTALL_KEYS.fullmatch(key)]
+                deleted = [key for key in keys if not is_of_installation(key)]
                 await node.execute_all([("UNLINK", key) for key in deleted])
 
     async def load(self, file: BackupReader, now_ms: int, on_progress: OnProgress = ignore_progress) -> int:

@@ -5,11 +5,17 @@ from collections.abc import Collection, Mapping
 
 from socialsite.migration.errors import MigrationRefused
 from socialsite.migration.key_inventory import scan_keys
-from socialsite.migration.placement_map import SLOT_COUNT, THIS_STORE, Migration, MigrationRoute, PlacementMap
+from socialsite.migration.placement_map import (
+    SLOT_COUNT,
+    THIS_STORE,
+    Migration,
+    MigrationRoute,
+    PlacementMap,
+    dump_probe,
+)
 from socialsite.migration.placement_registry import PlacementRegistry
 from socialsite.migration.store_pool import StorePool, read_server_ids
 from socialsite.store.errors import CommandRefused
-from socialsite.store.key import Key
 from socialsite.store.store import Topology
 from socialsite.store.topology.cluster import Cluster
 from socialsite.store.topology.shard_map import require_no_shard
@@ -117,7 +123,7 @@ async def _require_empty(target: Topology, components: Collection[str]) -> None:
 
 async def _require_readable(stores: StorePool, routes: Mapping[str, MigrationRoute]) -> None:
     """Raise MigrationRefused if the target cannot read the source's DUMP, because the target's version is older."""
-    probe = Key("map", tag="placement", name="probe")
+    probe = dump_probe()
     for source, target in {(route.source, route.target) for route in routes.values()}:
         source_node, target_node = stores.store(source).node(probe), stores.store(target).node(probe)
         await source_node.execute("SET", probe, 1, "PX", 10_000)

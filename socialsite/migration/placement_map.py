@@ -9,7 +9,7 @@ from typing import Self
 
 import msgspec
 
-from socialsite.store.key import Key
+from socialsite.store.key_families import INSTALLATION, key_by_id, single_key
 from socialsite.store.pair_partitions import PartitionLayout
 
 SLOT_COUNT = 16_384
@@ -114,40 +114,40 @@ def slots_of(number: int, count: int) -> range:
     return range(-(-number * SLOT_COUNT // count), -(-(number + 1) * SLOT_COUNT // count))
 
 
-def _key(name: str) -> Key:
-    return Key("map", tag="placement", name=name)
-
-
-def record_key() -> Key:
-    """HASH: epoch, body (a PlacementMap). Written by the migrator; never expires."""
-    return _key("record")
-
-
-def leases_key() -> Key:
-    """ZSET: process id -> server's ms at which its lease expires. Each process renews it twice a second."""
-    return _key("leases")
-
-
-def followed_epochs_key() -> Key:
-    """HASH: process id -> epoch that the process follows; it has no command of an older epoch in flight."""
-    return _key("seen")
-
-
-def changes_key() -> Key:
-    """STREAM of the last few epochs; processes wait for new entries during a migration."""
-    return _key("changes")
-
-
-def migrator_lock_key() -> Key:
-    """STRING: the token of the migrator. TTL 3 s. If it expires, processes roll back the slice in progress."""
-    return _key("mover")
-
-
-def fence_key() -> Key:
-    """STRING: the epoch of the last migration to or from this server, on each server that is not in a cluster."""
-    return _key("fence")
-
-
-def touched_keys_key(number: int) -> Key:
-    """SET of the keys of a slice that were written since its migration began. Deleted when the slice is done."""
-    return _key(f"touched:{number}")
+MIGRATED_ONLY = "a migration runs or ran ([migration](migration.md))"
+record_key = single_key(
+    "map:{placement}:record", "hash", "epoch, components, stores and slices (MessagePack), written by the migrator",
+    role=INSTALLATION, condition=MIGRATED_ONLY,
+)  # fmt: skip
+leases_key = single_key(
+    "map:{placement}:leases", "zset",
+    "stores of running processes, by the ms at which their lease ends. Each process renews its lease twice a second",
+    role=INSTALLATION, cap="processes; crashed ones for a day",
+)  # fmt: skip
+followed_epochs_key = single_key(
+    "map:{placement}:seen", "hash",
+    "store of a process -> epoch that it follows; it has no command of an older epoch in flight",
+    role=INSTALLATION, cap="as the leases",
+)  # fmt: skip
+changes_key = single_key(
+    "map:{placement}:changes", "stream", "epochs; processes wait for new entries during a migration",
+    role=INSTALLATION, cap=16, condition=MIGRATED_ONLY,
+)  # fmt: skip
+migrator_lock_key = single_key(
+    "map:{placement}:mover", "string",
+    "token of the running migration. If it expires, processes roll back the slice in progress",
+    role=INSTALLATION, lifetime="3 s", condition=MIGRATED_ONLY,
+)  # fmt: skip
+fence_key = single_key(
+    "map:{placement}:fence", "string",
+    "epoch of the last migration to or from this server; on each server that is not in a cluster",
+    role=INSTALLATION, condition=MIGRATED_ONLY,
+)  # fmt: skip
+touched_keys_key = key_by_id(
+    "map:{placement}:touched:<n>", "set", "keys of slice n that were written since the migration began",
+    role=INSTALLATION, cap="keys of the slice", lifetime="none; until the slice has moved", condition=MIGRATED_ONLY,
+)  # fmt: skip
+dump_probe = single_key(
+    "map:{placement}:probe", "string", "whether the target of a migration can read the dumps of the source",
+    role=INSTALLATION, lifetime="10 s", condition="a migration starts",
+)  # fmt: skip

@@ -23,6 +23,7 @@ from zlib import crc32
 
 from socialsite.recipes.partial import gather_partial
 from socialsite.store import Command, Key, Reply, Store, StoreError, load_script
+from socialsite.store.key_families import key_by_word, key_family
 
 PARTITION_COUNT = 64
 PARTITION_TAGS = tuple(f"b{number}" for number in range(PARTITION_COUNT))
@@ -121,29 +122,34 @@ class Batch:
     change: Change
 
 
+_buffer_key: Callable[[str, str, int], Key] = key_family(
+    "series:{<bucket>}:buffer:<kind>:<id>", "hash",
+    "unflushed counts (`+field`) and values (`=field`) of an entity, and the id of their batch",
+    cap="fields", lifetime="none; until the next flush",
+)  # fmt: skip
+_batch_key: Callable[[str, str, int], Key] = key_family(
+    "series:{<bucket>}:batch:<kind>:<id>", "hash", "a buffer that a flusher took",
+    cap="fields", lifetime="none; until it is applied to the totals",
+)  # fmt: skip
+pending_key = key_by_word(
+    "series:{<bucket>}:pending", "zset", "entities with a buffer, by the ms of their oldest unflushed change",
+    cap="one a buffer",
+)  # fmt: skip
+taken_key = key_by_word(
+    "series:{<bucket>}:taken", "zset", "entities with a batch, by the ms at which a flusher took it",
+    cap="one a batch",
+)  # fmt: skip
+last_batch_key = key_by_word(
+    "series:{<bucket>}:batches", "string", "the last batch id of a partition (`b0` to `b63`)",
+)  # fmt: skip
+
+
 def buffer_key(entity: Entity) -> Key:
-    """HASH: unflushed counts (`+field`) and values (`=field`) of an entity, and the batch `id`."""
-    return Key("series", tag=entity.tag, name=f"buffer:{entity.name}")
+    return _buffer_key(entity.tag, entity.kind, entity.id)
 
 
 def batch_key(entity: Entity) -> Key:
-    """HASH: a buffer that a flusher took; deleted after it was applied to the totals."""
-    return Key("series", tag=entity.tag, name=f"batch:{entity.name}")
-
-
-def pending_key(tag: str) -> Key:
-    """ZSET: entity of each buffer -> ms of the oldest unflushed change of the entity."""
-    return Key("series", tag=tag, name="pending")
-
-
-def taken_key(tag: str) -> Key:
-    """ZSET: entity of each batch -> ms at which a flusher took the batch."""
-    return Key("series", tag=tag, name="taken")
-
-
-def last_batch_key(tag: str) -> Key:
-    """STRING: the last batch id of the partition."""
-    return Key("series", tag=tag, name="batches")
+    return _batch_key(entity.tag, entity.kind, entity.id)
 
 
 def add_command(entity: Entity, change: Change, now_ms: int) -> Command:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from socialsite.recipes.time_series import RankedMetric, Rollup, ranked_key
 from socialsite.store import Key, Store, load_script
+from socialsite.store.key_families import DERIVED, key_by_word
 
 COUNT, WITHDRAW, TOP = (
     load_script(f"distinct_ranking_{name}.lua", __package__) for name in ("count", "withdraw", "top")
@@ -54,9 +55,12 @@ class RankedMember(NamedTuple):
     weight: float
 
 
-def uses_key(name: str) -> Key:
-    """ZSET: "<account>:<member>" -> ms of the use that was counted. The newest `uses_cap`; expires with the window."""
-    return Key("series", tag=name, name="uses")
+uses_key = key_by_word(
+    "series:{<kind>}:uses", "zset",
+    "`<account>:<hashtag>` of a day (kind `trends`) or `<account>:<post>` of two days (kind `popular`), by the ms of"
+    " the use that was counted; the newest stay",
+    role=DERIVED, cap="USES_CAP", lifetime="24 h, 48 h",
+)  # fmt: skip
 
 
 class DistinctRanking:

@@ -25,6 +25,7 @@ import structlog
 from socialsite.recipes.job import Job, parse_job, parse_payload
 from socialsite.recipes.process_identity import is_dead_process, process_identity
 from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, StoreFull, load_script
+from socialsite.store.key_families import TEMPORARY, key_by_word, key_family
 
 OUTBOX = "outbox"
 QUEUE_NAMES = (OUTBOX, "media", "mail", "push", "previews", "archives", "exports")
@@ -137,6 +138,35 @@ def validated_stream_id(text: str) -> str:
     return text
 
 
+_stream_key = key_by_word(
+    "jobs:{<queue>}:stream", "stream", "unfinished jobs, field `payload`; finished jobs are deleted",
+    cap="pending jobs",
+)  # fmt: skip
+_unfinished_key = key_by_word(
+    "jobs:{<queue>}:unfinished", "hash", "account -> ids of its jobs in the stream; ids of finished jobs may remain",
+    cap="MAX_JOBS_PER_SENDER ids each; in heavy queues (pictures, previews, imports, exports) 1",
+)  # fmt: skip
+_waiting_senders_key = key_by_word(
+    "jobs:{<queue>}:waiting", "zset", "accounts with waiting jobs, by ms of the oldest", cap="accounts",
+)  # fmt: skip
+_waiting_jobs_key: Callable[[str, str], Key] = key_family(
+    "jobs:{<queue>}:waiting:<sender>", "stream",
+    "jobs, in their order, of an account that has MAX_JOBS_PER_SENDER jobs in the stream", cap="pending jobs",
+)  # fmt: skip
+_used_key: Callable[[str, str], Key] = key_family(
+    "jobs:{<queue>}:used:<sender>", "string",
+    "ms of work for an account in a heavy queue; above HEAVY_MS_PER_HOUR its jobs wait for an empty stream",
+    cap="one an account", lifetime="an hour from the first of it",
+)  # fmt: skip
+_dead_letters_key = key_by_word(
+    "jobs:{<queue>}:dead", "stream", "dead letters: `payload`, `reason`, `tries`, `job`", cap="MAX_DEAD_LETTERS",
+)  # fmt: skip
+_heartbeat_key: Callable[[str, str], Key] = key_family(
+    "jobs:{<queue>}:worker:<hex>", "string", "identity of a worker's process, which is alive while the key exists",
+    role=TEMPORARY, lifetime="10 s",
+)  # fmt: skip
+
+
 class JobQueue:
     """The queue with this name. A worker is identified by a hexadecimal name."""
 
@@ -152,37 +182,19 @@ class JobQueue:
         self.name = name
         self.retry_policy = retry_policy
 
-    @property
-    def stream_key(self) -> Key:
-        """STREAM of unfinished jobs, field `payload`; finished jobs are deleted."""
-        return Key("jobs", tag=self.name, name="stream")
-
-    @property
-    def unfinished_key(self) -> Key:
-        """HASH: sender -> ids of its jobs in the stream, separated by spaces. Ids of finished jobs may remain."""
-        return Key("jobs", tag=self.name, name="unfinished")
-
-    @property
-    def waiting_senders_key(self) -> Key:
-        """ZSET: sender with waiting jobs -> Unix ms of the oldest of them."""
-        return Key("jobs", tag=self.name, name="waiting")
+        self.stream_key = _stream_key(name)
+        self.unfinished_key = _unfinished_key(name)
+        self.waiting_senders_key = _waiting_senders_key(name)
+        self.dead_letters_key = _dead_letters_key(name)
 
     def waiting_jobs_key(self, sender: str) -> Key:
-        """STREAM of jobs of this sender that are not in the stream yet, field `payload`."""
-        return Key("jobs", tag=self.name, name=f"waiting:{sender}")
+        return _waiting_jobs_key(self.name, sender)
 
     def used_key(self, sender: str) -> Key:
-        """STRING: ms of work for this sender in a heavy queue. TTL an hour from the first of it."""
-        return Key("jobs", tag=self.name, name=f"used:{sender}")
-
-    @property
-    def dead_letters_key(self) -> Key:
-        """STREAM of dead letters, about the newest 10,000: `payload`, `reason`, `tries`, `job`."""
-        return Key("jobs", tag=self.name, name="dead")
+        return _used_key(self.name, sender)
 
     def heartbeat_key(self, worker: str) -> Key:
-        """STRING: identity of the worker's process. TTL 10 s; the worker is alive while the key exists."""
-        return Key("jobs", tag=self.name, name=f"worker:{worker}")
+        return _heartbeat_key(self.name, worker)
 
     # Producers
 

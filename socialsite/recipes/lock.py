@@ -18,7 +18,8 @@ import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from socialsite.store import Key, Store, StoreUnavailable, load_script
+from socialsite.store import Store, StoreUnavailable, load_script
+from socialsite.store.key_families import TEMPORARY, key_by_word
 
 ACQUIRE, RENEW, RELEASE = (load_script(f"lock_{name}.lua", __package__) for name in ("acquire", "renew", "release"))
 
@@ -35,14 +36,14 @@ class LockLost(Exception):
     """The lock expired or its deadline passed during the work. The work was cancelled."""
 
 
-def lock_key(name: str) -> Key:
-    """STRING: token of the owner. Expires LOCK_TTL_MS after the last renewal."""
-    return Key("jobs", tag=name, name="lock")
-
-
-def fence_key(name: str) -> Key:
-    """STRING: number of acquisitions so far. Never expires, so that an older owner is always recognised."""
-    return Key("jobs", tag=name, name="fence")
+lock_key = key_by_word(
+    "jobs:{<kind>}:lock", "string", "token of the worker that runs a periodic task",
+    role=TEMPORARY, lifetime="LOCK_TTL_MS from the last renewal",
+)  # fmt: skip
+fence_key = key_by_word(
+    "jobs:{<kind>}:fence", "string", "number of times that the lock was taken, so that an older owner is recognised",
+    role=TEMPORARY,
+)  # fmt: skip
 
 
 class Lock:

@@ -14,7 +14,8 @@ from functools import partial
 
 from socialsite.recipes.lock import Lock, LockLost, LockNotAcquired
 from socialsite.recipes.task_supervisor import TaskSupervisor
-from socialsite.store import Key, Store, StoreError, load_script
+from socialsite.store import Store, StoreError, load_script
+from socialsite.store.key_families import TEMPORARY, key_by_word
 
 CLAIM = load_script("claim_turn.lua", __package__)
 log = logging.getLogger(__name__)
@@ -34,9 +35,10 @@ class PeriodicTask:
         return self.interval_s * random.uniform(0.9, 1.0)  # noqa: S311 - no secret
 
 
-def claim_key(name: str) -> Key:
-    """STRING: this interval is claimed. TTL 90 % of the interval, so that a slow clock misses no interval."""
-    return Key("jobs", tag=name, name="turn")
+claim_key = key_by_word(
+    "jobs:{<kind>}:turn", "string", "this interval of a periodic task is claimed, so its task is done or running",
+    role=TEMPORARY, lifetime="90% of the interval, so that a slow clock misses no interval",
+)  # fmt: skip
 
 
 class PeriodicTasks:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from socialsite.ids import TimeSource
 from socialsite.store import Key, Store
+from socialsite.store.key_families import TEMPORARY, key_by_id, key_by_word, single_key
 
 PRESENCE_TTL_S = 15
 FIXED_CHANNEL_COUNT = 16
@@ -20,24 +21,32 @@ SENTINEL_MEMBER = "0"
 Member = TypeVar("Member", bound=int | str | bytes)
 
 
-def members_key(process: str) -> Key:
-    """SET of the members online in a process (account ids, `l<list id>`). TTL 15 s, renewed every 5 s."""
-    return Key("live", tag=process, name="online")
-
-
-def processes_key() -> Key:
-    """ZSET: process -> Unix ms at which it expires. Renewed with the set; every process removes expired ones."""
-    return Key("live", tag="processes", name="alive")
-
-
-def process_channel(process: str) -> Key:
-    """Channel of one process."""
-    return Key("live", tag=process, name="events")
+members_key = key_by_word(
+    "live:{<hex>}:online", "set",
+    "account ids, and `l<list>`, with a socket in one web process; `0` is the member that shows that the set was not"
+    " lost. Renewed every 5 s",
+    role=TEMPORARY, cap="open sockets", lifetime="PRESENCE_TTL_S",
+)  # fmt: skip
+processes_key = single_key(
+    "live:{processes}:alive", "zset", "web processes, by the ms at which they expire",
+    role=TEMPORARY, cap="web processes", lifetime="none; pruned at each renewal",
+)  # fmt: skip
+process_channel = key_by_word(
+    "live:{<hex>}:events", "channel",
+    "entries of homes and lists of accounts with a socket in one process. The worker publishes, this web process reads",
+    role=TEMPORARY,
+)  # fmt: skip
+_fixed_channel = key_by_id(
+    "live:{l<n>}:events", "channel",
+    "posts, deletions, counts, changed relations, ended sessions; 16 of them, by post or account id. Actions publish,"
+    " every web process reads",
+    role=TEMPORARY,
+)  # fmt: skip
 
 
 def fixed_channel(number: int) -> Key:
-    """A channel to which every process listens. The number selects one of several channels on different nodes."""
-    return Key("live", tag=f"l{number % FIXED_CHANNEL_COUNT}", name="events")
+    """Return a channel to which every process listens. The number selects one of several on different nodes."""
+    return _fixed_channel(number % FIXED_CHANNEL_COUNT)
 
 
 class Presence:

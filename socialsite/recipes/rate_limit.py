@@ -16,12 +16,13 @@ one identifier refuses, the hit of the other is taken back. `now_ms` is the call
 
 import hashlib
 import ipaddress
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from socialsite.clock import DAY_MS
 from socialsite.store import Command, Key, Reply, Store, load_script
+from socialsite.store.key_families import TEMPORARY, key_family
 
 MINUTE_MS = 60_000
 HIT, REFUND = (load_script(f"rate_limit_{name}.lua", __package__) for name in ("hit", "refund"))
@@ -101,14 +102,27 @@ IdentifierRules = tuple[Identifier, Sequence[Rule]]
 GRANTED = Decision(granted=True)
 
 
+_counter_key: Callable[[str, str, int], Key] = key_family(
+    "limits:{<caller>}:<rule>:<minute>", "string",
+    "hits in one minute of an account (`a<id>`), an address, or a handle or a known browser at log-in",
+    role=TEMPORARY, lifetime="2 min from the first hit",
+)  # fmt: skip
+_daily_counter_key: Callable[[str, str, int], Key] = key_family(
+    "limits:{<caller>}:<rule>:d<day>", "string",
+    "uses of an account in one day (UTC): posts, new hashtags, follows of a new account, reports, exports, imports,"
+    " previews, wrong codes, bytes of posts and of imports; the same of an address, bytes of the site, new apps of an"
+    " address and of the site, wrong codes of a known browser, or mails of a kind (`mailreset13` of an hour, ...) to an"
+    " address by its keyed digest",
+    role=TEMPORARY, lifetime="2 days from the last one",
+)  # fmt: skip
+
+
 def counter_key(identifier: Identifier, rule: Rule, minute: int) -> Key:
-    """STRING: hits of an identifier under a rule in one minute since 1970. TTL 120 s from its first hit."""
-    return Key("limits", tag=identifier.tag, name=f"{rule.name}:{minute}")
+    return _counter_key(identifier.tag, rule.name, minute)
 
 
 def daily_counter_key(identifier: Identifier, name: str, day: int) -> Key:
-    """STRING: hits of an identifier on one day since 1970. TTL two days from its last hit."""
-    return Key("limits", tag=identifier.tag, name=f"{name}:d{day}")
+    return _daily_counter_key(identifier.tag, name, day)
 
 
 def hit_command(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:

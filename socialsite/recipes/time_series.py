@@ -11,13 +11,14 @@ Each metric is stored in several rollups. Recording is one script per hash, whic
 Times are Unix ms; an interval is identified by its first second.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from zlib import crc32
 
 from socialsite.batches import batches
 from socialsite.store import Command, Key, Store, load_script
+from socialsite.store.key_families import DERIVED, key_family
 
 MAX_CHART_POINTS = 200
 """The maximum number of points in a chart. A query uses the finest rollup that does not need more points."""
@@ -162,20 +163,35 @@ class TooManyPoints(ValueError):
     """The query would read more than MAX_POINTS points. Use a shorter span or a coarser rollup."""
 
 
+_interval_key: Callable[[int, str, int, int], Key] = key_family(
+    "series:{s<n>}:<kind>:<seconds>:<at>", "hash", "counts of an interval by member, of virtual shard n (0 to 63)",
+    role=DERIVED, cap="MEMBERS_CAP, further ones as `other`",
+    lifetime="its rollup's: 15 min, 2 days, 60 days or 2 years",
+)  # fmt: skip
+_distinct_key: Callable[[str, int, int], Key] = key_family(
+    "series:{<kind>}:distinct:<seconds>:<at>", "string", "HyperLogLog of the accounts seen in an interval",
+    role=DERIVED, cap="12 kB", lifetime="3 days of hours, 120 days",
+)  # fmt: skip
+_ranked_key: Callable[[str, int, int], Key] = key_family(
+    "series:{<kind>}:ranked:<seconds>:<at>", "zset",
+    "most active accounts of an interval; of kind `trends` hashtags by the accounts that used them, of kind `popular`"
+    " posts by the accounts that reacted",
+    role=DERIVED,
+    cap="twice MAX_RANKED_MEMBERS; `trends` twice HASHTAGS_PER_HOUR_CAP, `popular` twice POSTS_PER_INTERVAL_CAP",
+    lifetime="2 hours of minutes, 3 days of hours, 60 days; `trends` 27 h, `popular` 54 h",
+)  # fmt: skip
+
+
 def interval_key(metric: Metric, rollup: Rollup, interval: int, member: str) -> Key:
-    """HASH: member -> count, for the members of a virtual shard in an interval. MAX_MEMBERS; TTL by rollup."""
-    shard = crc32(member.encode()) % SHARD_COUNT
-    return Key("series", tag=f"s{shard}", name=f"{metric.name}:{rollup.seconds}:{interval}")
+    return _interval_key(crc32(member.encode()) % SHARD_COUNT, metric.name, rollup.seconds, interval)
 
 
 def distinct_key(metric: DistinctMetric, rollup: Rollup, interval: int) -> Key:
-    """HyperLogLog (STRING, at most 12 kB) of the members in an interval. TTL by rollup."""
-    return Key("series", tag=metric.name, name=f"distinct:{rollup.seconds}:{interval}")
+    return _distinct_key(metric.name, rollup.seconds, interval)
 
 
 def ranked_key(metric: RankedMetric, rollup: Rollup, interval: int) -> Key:
-    """ZSET: member -> score in an interval. At most twice MAX_RANKED_MEMBERS; TTL by rollup."""
-    return Key("series", tag=metric.name, name=f"ranked:{rollup.seconds}:{interval}")
+    return _ranked_key(metric.name, rollup.seconds, interval)
 
 
 # Commands for the caller's pipeline

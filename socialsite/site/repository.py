@@ -1,18 +1,9 @@
 """Stores the settings of the site and its announcements in two keys, which are read together."""
 
+from socialsite import keys
 from socialsite.store import Key, Store, load_script
 
 REPLACE_SCRIPT = load_script("replace_value.lua", __package__)
-
-
-def settings_key() -> Key:
-    """STRING: the SiteSettings as JSON. It never expires."""
-    return Key("accounts", tag="site", name="settings")
-
-
-def announcements_key() -> Key:
-    """STRING: the Announcements as JSON, at most ANNOUNCEMENTS_CAP. It never expires."""
-    return Key("accounts", tag="site", name="announcements")
 
 
 class SiteRepository:
@@ -21,8 +12,8 @@ class SiteRepository:
 
     async def load(self) -> tuple[bytes, bytes]:
         """Return the stored settings and announcements, each b"" if absent."""
-        key = settings_key()
-        settings, announcements = await self._accounts[key].execute_all([("GET", key), ("GET", announcements_key())])
+        key = keys.settings()
+        settings, announcements = await self._accounts[key].execute_all([("GET", key), ("GET", keys.announcements())])
         return settings or b"", announcements or b""
 
     async def replace(self, key: Key, stored: bytes, changed: bytes) -> bool:

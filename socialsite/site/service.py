@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 import structlog
 
+from socialsite import keys
 from socialsite.errors import Unavailable
 from socialsite.service import Service
 from socialsite.site.announcements import Announcements, add
-from socialsite.site.repository import SiteRepository, announcements_key, settings_key
+from socialsite.site.repository import SiteRepository
 from socialsite.site.rules import DEFAULT_RULES
 from socialsite.site.settings import TEXTS, UNKNOWN_SETTINGS, SetByEnvironment, SiteSettings, apply_changes
 from socialsite.store import Key
@@ -87,19 +88,19 @@ class SiteService(Service):
         """
         if self.from_environment & fields.keys():
             raise SetByEnvironment
-        await self._replace(settings_key(), lambda stored: _edit(_decode_settings(stored), fields))
+        await self._replace(keys.settings(), lambda stored: _edit(_decode_settings(stored), fields))
         return self.settings
 
     async def announce(self, text: str, *, starts_ms: int, ends_ms: int, now_ms: int) -> None:
         """Store an announcement. Raises Invalid, and Conflict if there are too many."""
         await self._replace(
-            announcements_key(), lambda stored: add(_decode_announcements(stored), text, starts_ms, ends_ms, now_ms)
+            keys.announcements(), lambda stored: add(_decode_announcements(stored), text, starts_ms, ends_ms, now_ms)
         )
 
     async def remove_announcement(self, announcement_id: int) -> None:
         """Remove an announcement. A repetition changes nothing."""
         await self._replace(
-            announcements_key(),
+            keys.announcements(),
             lambda stored: tuple(each for each in _decode_announcements(stored) if each.id != announcement_id),
         )
 
@@ -108,7 +109,7 @@ class SiteService(Service):
         meanwhile."""
         for _attempt in range(CHANGE_ATTEMPTS):
             settings, announcements = await self.site_repository.load()
-            stored = settings if key == settings_key() else announcements
+            stored = settings if key == keys.settings() else announcements
             if await self.site_repository.replace(key, stored, msgspec.json.encode(change(stored))):
                 await self.refresh()
                 return

@@ -26,7 +26,12 @@ from socialsite.store.errors import (
     StoreUnavailable,
     parse_error,
 )
-from socialsite.store.key import Key
+from socialsite.store.key_families import INSTALLATION, key_by_word
+
+wait_key = key_by_word(
+    "map:{<mark>}:wait", "string", "written and deleted by one script before each WAIT, so no client sees it",
+    role=INSTALLATION, condition="REQUIRE_REPLICAS is set",
+)  # fmt: skip
 
 ADVANCE_OFFSET = load_script("advance_offset.lua", "socialsite.store")
 CONNECT_TIMEOUT_S = 2.0
@@ -302,7 +307,7 @@ class WaitConnections:
         connection = await self._get_connection(next(self._next_index))
         command_replies: list[Any] = []
         for tag in self._tags():
-            advance = encode(as_eval(ADVANCE_OFFSET.command([Key("map", tag=tag, name="wait")])))
+            advance = encode(as_eval(ADVANCE_OFFSET.command([wait_key(tag)])))
             missing = replies - len(command_replies)
             received = await connection.send(payload + advance + wait, missing + 2, REPLY_TIMEOUT_S)
             command_replies += received[:missing]

@@ -29,10 +29,15 @@ class Key(str):
     tag: str
 
     def __new__(cls, component: str, *, tag: str, name: str) -> Self:
+        """Name a key. Code that stores or reads a value takes the builder of a family (key_families.py)."""
         key = str.__new__(cls, f"{component}:{{{tag}}}:{name}")
         key.component = component
         key.tag = tag
         return key
+
+    def with_tag(self, tag: str) -> "Key":
+        """Return the key of the same name in another partition."""
+        return Key(self.component, tag=tag, name=self.rpartition("}:")[2])
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -43,31 +48,3 @@ class Key(str):
         key = str.__new__(cls, text)
         key.component, key.tag = match[1], match[2]
         return key
-
-
-def key_by_id(component: str, tag: str, name: str) -> Callable[[int], Key]:
-    """Return a builder of keys whose tag contains an id: `key_by_id("posts", "m%d", "media")(7)`."""
-
-    def build(number: int) -> Key:
-        return Key(component, tag=tag % number, name=name)
-
-    return build
-
-
-def key_by_digest(component: str, name: str) -> Callable[[str], Key]:
-    """Return a builder of keys whose tag is a digest."""
-
-    def build(digest: str) -> Key:
-        return Key(component, tag=digest, name=name)
-
-    return build
-
-
-def single_key(component: str, tag: str, name: str) -> Callable[[], Key]:
-    """Return a function that returns the only key of its kind."""
-    key = Key(component, tag=tag, name=name)
-
-    def build() -> Key:
-        return key
-
-    return build

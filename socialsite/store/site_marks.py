@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from socialsite.store.commands import load_script
 from socialsite.store.components import COMPONENTS
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.key import Key
+from socialsite.store.key_families import INSTALLATION, key_by_id, single_key
 from socialsite.store.replies import parse_hash
 from socialsite.store.store import Store, Topology
 from socialsite.store.topology.standalone import Standalone
@@ -45,14 +45,21 @@ class MarkFault:
     reason: str
 
 
-def stores_key() -> Key:
-    """HASH: id; component -> 1 if its servers have marks; `restoring` while a restore runs or after it was killed."""
-    return Key("map", tag="site", name="stores")
-
-
-def mark_key(number: int) -> Key:
-    """STRING: the id of the site."""
-    return Key("map", tag=f"m{number}", name="site")
+stores_key = single_key(
+    "map:{site}:stores", "hash",
+    "the site's id; component -> 1 if its servers have the id; `restoring` while a restore is unfinished",
+    role=INSTALLATION, cap="MARKED_COMPONENTS",
+)  # fmt: skip
+mark_key = key_by_id(
+    "map:{m<n>}:site", "string",
+    "the site's id; one key on a single server, MARK_COUNT on the servers of another topology",
+    role=INSTALLATION, cap="MARK_COUNT",
+)  # fmt: skip
+account_mark = key_by_id(
+    "map:{m<n>}:accounts", "string",
+    "beside `site`: the highest account id that was given out, so that a counter that lost its last writes jumps ahead",
+    role=INSTALLATION, cap="MARK_COUNT",
+)  # fmt: skip
 
 
 async def find_mark_faults(store: Store) -> list[MarkFault]:
@@ -200,7 +207,7 @@ async def _write_marks(topology: Topology, site_id: str, *, replace: bool) -> No
 
 
 async def _raise_account_id(topology: Topology, newest_id: int) -> int:
-    keys = (Key("map", tag=f"m{number}", name="accounts") for number in range(_mark_count(topology)))
+    keys = map(account_mark, range(_mark_count(topology)))
     replies = await Store(topology).execute_all([RAISE_NUMBER.command([key], [newest_id]) for key in keys])
     return max(map(int, replies))
 

@@ -15,12 +15,18 @@ from socialsite.store.commands import Command, Reply, routing_key
 from socialsite.store.encoding import EncodedPipeline, PipelineChain, encode_all, select_commands
 from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
+from socialsite.store.key_families import INSTALLATION, key_family
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
 from socialsite.store.read import RAISE, PendingReply, Read, Result, combine_commands, parse_replies
 from socialsite.store.topology.standalone import Standalone
 from socialsite.tasks import run_together
+
+partition_name: Callable[[str, str], Key] = key_family(
+    "<component>:{<partition>}:partition", "none", "never written: a name to find the node of a partition",
+    role=INSTALLATION,
+)  # fmt: skip
 
 log = logging.getLogger(__name__)
 
@@ -341,7 +347,7 @@ class KeyDataShardedConnection:
 
     def partition(self, number: int) -> Partition:
         tag = self.layout.tag_of(number)
-        return Partition(number, self._store.node(Key(self.component, tag=tag, name="partition")), tag)
+        return Partition(number, self._store.node(partition_name(self.component, tag)), tag)
 
     @property
     def partitions(self) -> tuple[Partition, ...]:

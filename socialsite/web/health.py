@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from socialsite import keys
 from socialsite.recipes.job_queue import OUTBOX, QueueDepth
 from socialsite.store.components import COMPONENTS
 from socialsite.store.errors import AccessDenied, ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
-from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.replies import NO_EVICTION, parse_info
 from socialsite.store.site_marks import find_mark_faults
@@ -160,7 +160,7 @@ async def _check_marks(services: SiteServices, until: float) -> dict[str, str]:
 
 async def _probe_write(services: SiteServices, component: str, until: float) -> str:
     """Probe a write to the component through its normal route, for example a proxy."""
-    key = Key(component, tag="ids", name="ready")  # does not exist, so deleting it is a write without effect
+    key = keys.readiness(component)
     try:
         async with asyncio.timeout_at(until):
             await services.store.node(key).execute("DEL", key)

@@ -18,8 +18,8 @@ from tests.support.rights_model import RightsModel
 from tests.support.world import Person, World
 from timelines.errors import AlreadyVoted, PinsCapReached, PostInvalid, PostNotFound, VoteInvalid
 from timelines.ids import ListId
+from timelines.keys import PINS_CAP
 from timelines.pages.page import TimelinePage
-from timelines.pins.repository import PINS_CAP
 from timelines.posts.post import PUBLIC, Poll, PostDetails
 from timelines.visibility.rights import NO_EXPIRY_MS
 

@@ -15,10 +15,10 @@ from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields, id_field, limit_field
 from timelines.api.pagination import ApiPage, api_page, entries_response
 from timelines.api.presenters import accounts_json, notifications_json, statuses_json
+from timelines.keys import NOTIFICATIONS_CAP
 from timelines.notifications.groups import GROUP_MS, group_key, kinds_grouped_in_api, parse_group_key
 from timelines.notifications.kinds import KINDS, NotificationKind, NotificationPreference
 from timelines.notifications.notification import Selection, VisibleNotification
-from timelines.notifications.repository import NOTIFICATIONS_CAP
 from timelines.notifications.service import NotificationService
 from timelines.pages.presenters import Json
 

@@ -18,7 +18,7 @@ from timelines import keys
 from timelines.audit.account_keys import owned_keys
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
-from timelines.audit.key_families import KeyFamilies, KeyFamily
+from timelines.audit.key_checks import FamilyCheck, FamilyChecks
 from timelines.audit.reader import AuditReader
 from timelines.audit.unknown_keys import ForeignKeys
 from timelines.audit.wrong_types import NO_TYPE
@@ -65,9 +65,9 @@ class Audit:
         self, context: AuditContext, *, second_check_after_s: float = SECOND_CHECK_AFTER_S, with_files: bool = True
     ) -> None:
         self._context = context
-        self._families = KeyFamilies(context)
+        self._checks = FamilyChecks(context)
         self._with_files = with_files
-        for checks in self._families.file_checks:
+        for checks in self._checks.file_checks:
             checks.with_files = with_files
         self._pause_s = second_check_after_s
 
@@ -89,13 +89,13 @@ class Audit:
         suspects, reader = list[Discrepancy](), AuditReader(self._context)
         async for batch in self._walk(None if is_whole else sample, report.foreign_keys, on_progress):
             report.keys += len(batch)
-            self._families.add_met_posts(PostId(int(key.tag)) for key in batch if POST_KEY.fullmatch(key))
+            self._checks.add_met_posts(PostId(int(key.tag)) for key in batch if POST_KEY.fullmatch(key))
             suspects += await self._check(reader, batch)
             if len(suspects) >= SUSPECTS_PER_CHECK:
                 await self._confirm(suspects, report, repair=repair)
                 suspects, reader = [], AuditReader(self._context)
         suspects += await self._check(AuditReader(self._context), [keys.public_timeline()])
-        for checks in self._families.file_checks if is_whole and self._with_files else ():
+        for checks in self._checks.file_checks if is_whole and self._with_files else ():
             async for batch in checks.keys_of_files():
                 suspects += await self._check(AuditReader(self._context), batch)
         await self._confirm(suspects, report, repair=repair)
@@ -121,27 +121,28 @@ class Audit:
 
     async def _check(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
         discrepancies: list[Discrepancy] = []
-        for family, family_keys in self._families.group(checked).items():
+        for check, family_keys in self._checks.group(checked).items():
             try:
-                discrepancies += [found async for found in family.check(reader, family_keys)]
+                discrepancies += [found async for found in check.check(reader, family_keys)]
             except UNREADABLE:
                 for key in family_keys:
-                    discrepancies += await self._check_alone(reader, family, key)
+                    discrepancies += await self._check_alone(reader, check, key)
         return discrepancies
 
-    async def _check_alone(self, reader: AuditReader, family: KeyFamily, key: Key) -> list[Discrepancy]:
+    async def _check_alone(self, reader: AuditReader, check: FamilyCheck, key: Key) -> list[Discrepancy]:
         """Check one key. Return a discrepancy if the key has a wrong type or is unreadable.
 
         If another key that the check reads has a wrong type, the discrepancy is reported for that key.
         """
         try:
-            return [found async for found in family.check(reader, [key])]
+            return [found async for found in check.check(reader, [key])]
         except UNREADABLE as error:
-            actual_type = await self._families.types.read_type(key)
-            if actual_type not in (family.redis_type, NO_TYPE):
-                return [self._families.types.discrepancy(key, family.redis_type, actual_type)]
+            actual_type = await self._checks.types.read_type(key)
+            right_type = check.family.redis_type
+            if actual_type not in (right_type, NO_TYPE):
+                return [self._checks.types.discrepancy(key, right_type, actual_type)]
             delete = partial(self._context.store.execute_all, [("UNLINK", key)]) if is_disposable(key) else None
-            is_there = actual_type == family.redis_type
+            is_there = actual_type == right_type
             return [Discrepancy("key_unreadable", key, str(error)[:60], delete)] if is_there else []
 
     async def _confirm(self, suspects: Sequence[Discrepancy], report: AuditReport, *, repair: bool) -> None:

@@ -16,8 +16,8 @@ from timelines import keys
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy, Repair, detail_of
 from timelines.audit.reader import AuditReader, Check, Page
-from timelines.graph.edge_list import EdgeKey
 from timelines.ids import ListId
+from timelines.keys import EdgeKey
 
 EDGES_PER_READ = 1_000
 
@@ -208,7 +208,7 @@ class MirrorChecks:
     def _misplaced(self, side: Side, entry: Entry, right: Key) -> Discrepancy:
         """Return the discrepancy of an entry that belongs to the key `right`, in another partition."""
         mirror, member = entry.mirror, b"%d" % entry.member
-        misplaced_mirror = Key(mirror.component, tag=entry.key.tag, name=mirror.rpartition("}:")[2])
+        misplaced_mirror = mirror.with_tag(entry.key.tag)
         repair = self._changing(
             side, entry.owner, member,
             ("ZADD", right, "NX", entry.score, entry.member), ("ZADD", mirror, "NX", entry.score, entry.owner),

@@ -18,7 +18,8 @@ from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy, Repair, detail_of
 from timelines.audit.reactions import ReactionChecks
 from timelines.audit.reader import ABSENT, AuditReader, decode_post_or_none
-from timelines.author_feeds.hashtag_timelines import HASHTAG_CAP, hashtag_key
+from timelines.author_feeds.hashtag_timelines import hashtag_key
+from timelines.keys import HASHTAG_CAP
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState
 from timelines.reactions.repository import PostGone, ReactionKind

@@ -13,7 +13,7 @@ from socialsite.recipes.job_queue import MAX_DEAD_LETTERS
 from socialsite.store import Command, Key
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
-from timelines.audit.key_families import KeyFamilies
+from timelines.audit.key_checks import FamilyChecks
 from timelines.audit.reader import AuditReader
 from timelines.cached_timelines.delivery import trim_command
 
@@ -23,7 +23,7 @@ SECOND_CHECK_AFTER_S = 1.0
 class Trimming:
     def __init__(self, context: AuditContext, *, second_check_after_s: float = SECOND_CHECK_AFTER_S) -> None:
         self._context = context
-        self._families = KeyFamilies(context)
+        self._checks = FamilyChecks(context)
         self._pause_s = second_check_after_s
 
     async def trim(self, on_progress: OnProgress = ignore_progress, *, dry_run: bool = False) -> Counter[str]:
@@ -31,11 +31,11 @@ class Trimming:
         removed: Counter[str] = Counter()
         leftovers: list[Discrepancy] = []
         async for batch in scan_store(self._context.store, on_progress):
-            for family, family_keys in self._families.group(batch).items():
-                if family.cap is not None:
-                    name, cap = family.cap
-                    is_list = family.redis_type == "list"
-                    removed[name] += await self._cut(family_keys, cap, is_list=is_list, dry_run=dry_run)
+            for check, family_keys in self._checks.group(batch).items():
+                if check.family.trimmed_as:
+                    cap, is_list = check.cap(self._context.config), check.family.redis_type == "list"
+                    cut = await self._cut(family_keys, cap, is_list=is_list, dry_run=dry_run)
+                    removed[check.family.trimmed_as] += cut
             leftovers += await self._find_leftovers(batch)
         for leftover in await self._confirm(leftovers):
             removed[leftover.kind] += 1
@@ -56,11 +56,9 @@ class Trimming:
         return sum(excess.values())
 
     async def _find_leftovers(self, checked: Sequence[Key]) -> list[Discrepancy]:
-        reader, families = AuditReader(self._context), self._families.group(checked)
-        checks = [
-            family.check(reader, family_keys) for family, family_keys in families.items() if family.leaves_leftovers
-        ]
-        return [found for check in checks async for found in check if not found.is_damage]
+        reader, groups = AuditReader(self._context), self._checks.group(checked)
+        runs = [check.check(reader, family_keys) for check, family_keys in groups.items() if check.leaves_leftovers]
+        return [found for run in runs async for found in run if not found.is_damage]
 
     async def _confirm(self, leftovers: Sequence[Discrepancy]) -> list[Discrepancy]:
         if not leftovers:

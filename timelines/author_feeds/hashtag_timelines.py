@@ -13,13 +13,11 @@ from timelines.author_feeds.repository import ZsetTimelines, parse_ids, range_co
 from timelines.posts.post import Post
 from timelines.text.linkify import find_all_hashtags
 
-HASHTAG_CAP = 1000
-
 
 class HashtagTimelines(ZsetTimelines):
     """The repository of `timelines:{<digest of the hashtag>}:tag`. Callers pass normalized hashtags."""
 
-    def __init__(self, store: Store, cap: int = HASHTAG_CAP) -> None:
+    def __init__(self, store: Store, cap: int = keys.HASHTAG_CAP) -> None:
         super().__init__(store, "timelines", cap)
 
     async def add(self, posts: Iterable[Post]) -> int:
@@ -56,7 +54,7 @@ def hashtag_key(tag: str) -> Key:
     return keys.hashtag_timeline(hashlib.sha256(tag.encode()).hexdigest()[:32])
 
 
-def add_commands(posts: Iterable[Post], cap: int = HASHTAG_CAP) -> Sequence[Command]:
+def add_commands(posts: Iterable[Post], cap: int = keys.HASHTAG_CAP) -> Sequence[Command]:
     """Return the commands that add posts to hashtag timelines. Each timeline is trimmed once, after all additions."""
     tagged = [(hashtag_key(tag), post.id) for post in posts for tag in post.indexed_hashtags]
     adds: list[Command] = [("ZADD", key, post_id, post_id) for key, post_id in tagged]

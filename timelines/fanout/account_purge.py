@@ -11,8 +11,8 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
+from socialsite.store.key_families import list_private_keys
 from socialsite.tasks import run_together
-from timelines import keys
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.exporting.service import ExportService
@@ -35,12 +35,6 @@ from timelines.reports.service import ReportService
 ITEMS_PER_ROUND = 200
 PICTURES_PER_ROUND = 50  # with five files each
 POSTS_AT_ONCE = 10  # these posts share round trips; each may have 200 boosts to delete
-PRIVATE_KEYS = (
-    keys.bookmarks, keys.followed_hashtags, keys.keyword_filters, keys.last_read_notification, keys.markers,
-    keys.notifications, keys.pins, keys.preferences, keys.drafts, keys.transfers,
-    keys.push_subscriptions, keys.muted_threads, keys.account_notes,
-)  # fmt: skip
-"""Builders of the keys of an account that nothing else refers to. All have the same tag."""
 
 
 async def request_purge(outbox: JobQueue, account_id: AccountId) -> None:
@@ -92,8 +86,7 @@ class AccountPurge:
             await self.reports.purge(account_id, ITEMS_PER_ROUND),
         ]
         await self.exports.delete_all(account_id)
-        private_keys = [key_of(account_id) for key_of in PRIVATE_KEYS]
-        await self.store.write("UNLINK", *private_keys)
+        await self.store.write("UNLINK", *list_private_keys("timelines", account_id))
         await self.homes.invalidate(account_id)
         return any(remaining)
 

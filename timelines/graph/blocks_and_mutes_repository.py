@@ -95,10 +95,7 @@ class BlocksAndMutes:
         """
         blocks = await self._purge_sides(keys.blocks(account_id), keys.blocked_by, account_id, limit)
         mirrored = await self._purge_sides(keys.blocked_by(account_id), keys.blocks, account_id, limit)
-        if blocks or mirrored:
-            return True
-        await self._store.write_all([("DEL", key(account_id)) for key in (keys.mutes, keys.boosts_hidden)])
-        return False
+        return blocks or mirrored
 
     async def _purge_sides(self, key: Key, other_side: AccountKey, account_id: AccountId, limit: int) -> bool:
         """Remove both sides, the other side first, so that the next round finds the rest after a crash."""

@@ -6,7 +6,7 @@ contain an account. The module edges.py writes both sides of an edge.
 There is one ZSET per partition and owner. A member is the other id, and its score is the time of the edge (Unix ms).
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, compress
@@ -26,6 +26,7 @@ from socialsite.store.commands import encode
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
 from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
 from timelines.graph.zset_page import TIES_AFTER, read_account_page
+from timelines.keys import EdgeKey
 
 LAYOUT_VERSION_FACTOR = 1 << 16
 """A stored cursor contains `layout version * factor + partition` (docs/reference/migration.md)."""
@@ -36,7 +37,6 @@ MEMBERS_PER_FIRST_READ, MEMBERS_PER_PASS = 100, 1_000
 """`ids_of_many` first reads this number of ids of each partition, and the edges of owners with more ids in passes."""
 
 Id = TypeVar("Id", bound=int)
-EdgeKey = Callable[[str, int], Key]
 """A function from (tag of the partition, owner) to the key of the list."""
 
 

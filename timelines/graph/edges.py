@@ -23,8 +23,9 @@ from socialsite.store import (
 from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
 from socialsite.tasks import run_together
-from timelines.graph.edge_list import EdgeKey, EdgeList
+from timelines.graph.edge_list import EdgeList
 from timelines.graph.follow import FIRST_PASS
+from timelines.keys import EdgeKey
 
 ADD_EDGES = load_script("add_edges.lua", __package__)
 REMOVE_EDGES = load_script("remove_edges.lua", __package__)

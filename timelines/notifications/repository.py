@@ -12,7 +12,6 @@ from timelines.notifications.kinds import KINDS, PREFERENCES, NotificationKind, 
 from timelines.notifications.notification import Notification
 
 ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
-NOTIFICATIONS_CAP = 1_000
 UNREAD_BATCH = 100
 """The number of unread notifications in the first batch."""
 BATCH_GROWTH = 4
@@ -59,7 +58,7 @@ class Notifications:
                 repeat_ms = since_ms if notification.kind.repeats == "always" else min(repeat_ms, since_ms)
             outdated_id = id_at(repeat_ms)
         script_keys = _script_keys(reader_id)
-        args = [notification.member, notification.id, outdated_id, NOTIFICATIONS_CAP]
+        args = [notification.member, notification.id, outdated_id, keys.NOTIFICATIONS_CAP]
         new_id = await self._timelines.write(*ADD.command(script_keys, args))
         return None if new_id is None else PostId(int(new_id))
 

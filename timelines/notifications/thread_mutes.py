@@ -10,9 +10,6 @@ from timelines.errors import PostNotFound
 from timelines.pages.page import HydratedPost
 from timelines.reading.pipeline import ReadPipeline
 
-MUTED_THREADS_CAP = 200
-"""The number of muted threads that are kept. The thread that was muted first is then no longer muted."""
-
 
 @dataclass(kw_only=True, slots=True)
 class MutedThreadService(Service):
@@ -24,7 +21,7 @@ class MutedThreadService(Service):
     async def mute(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """Mute the thread, and return the post. Raises PostNotFound. A repetition changes nothing."""
         root_id, key = (await self._find(account_id, post_id)).shown.post.thread_id, keys.muted_threads(account_id)
-        trim = ("ZREMRANGEBYRANK", key, 0, -MUTED_THREADS_CAP - 1)
+        trim = ("ZREMRANGEBYRANK", key, 0, -keys.MUTED_THREADS_CAP - 1)
         await self.store.component("timelines").write_all([("ZADD", key, "NX", now_ms, root_id), trim])
         return await self._find(account_id, post_id)
 

@@ -14,7 +14,6 @@ from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
-BOOKMARKS_CAP = 10_000
 MAX_ROUNDS = 20
 """The maximum number of reads for one page, if many bookmarked posts are deleted or hidden."""
 MIN_FETCH = 10
@@ -60,7 +59,7 @@ class BookmarksPage:
 class Bookmarks:
     """Reads and writes the ZSET `timelines:{<account>}:bookmarks`: post id -> Unix ms."""
 
-    def __init__(self, store: Store, cap: int = BOOKMARKS_CAP) -> None:
+    def __init__(self, store: Store, cap: int = keys.BOOKMARKS_CAP) -> None:
         self._timelines = store.component("timelines")
         self._cap = cap
 

@@ -19,6 +19,7 @@ from typing import Self
 from socialsite.store.commands import Command, load_script
 from socialsite.store.errors import StoreError
 from socialsite.store.key import Key
+from socialsite.store.key_families import INSTALLATION, key_by_id, single_key
 from socialsite.store.node import Node
 from socialsite.store.partitioners import (
     PARTITIONERS,
@@ -35,18 +36,22 @@ FORMING, FORMED = "forming", "formed"
 REPARTITION = "`manage.py repartition`"
 
 
+SHARDS_ONLY = "`redis+shards://`, on every shard"
+
+
 class InvalidShardMap(StoreError):
     """The stored maps do not agree with the URL. The message says what to do."""
 
 
-def shard_key() -> Key:
-    """HASH: the map and the number of this shard. Written at the first start; only a migration changes it."""
-    return Key("map", tag="shards", name="shard")
-
-
-def bitmap_key(number: int) -> Key:
-    """STRING: the slots of one partition as 16,384 bits. On every shard, for the range and list partitioners."""
-    return Key("map", tag="shards", name=f"partition:{number}")
+shard_key = single_key(
+    "map:{shards}:shard", "hash",
+    "the map (id, epoch, partitioner, count, checksum) and the number of this shard in it. Only a migration changes it",
+    role=INSTALLATION, condition=SHARDS_ONLY,
+)  # fmt: skip
+bitmap_key = key_by_id(
+    "map:{shards}:partition:<n>", "string", "16,384 bits, the slots of partition n (partitioner range or list)",
+    role=INSTALLATION, cap="one a shard", condition=SHARDS_ONLY,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

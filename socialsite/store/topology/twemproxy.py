@@ -7,7 +7,7 @@ servers in the `nodes` parameter of the URL.
 
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import hiredis
@@ -17,9 +17,15 @@ from socialsite.store.commands import Command, Reply, Script, as_eval, encode, r
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import CommandRefused, NotDurable, ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
+from socialsite.store.key_families import INSTALLATION, key_family
 from socialsite.store.node import Node, SentCommands
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.tasks import run_together
+
+probe_key: Callable[[int, str], Key] = key_family(
+    "map:{t<n>}:probe:<hex>", "string", "behind Twemproxy: the node of a tag",
+    role=INSTALLATION, lifetime="10 s", condition="a process starts behind Twemproxy",
+)  # fmt: skip
 
 SUPPORTED_COMMANDS: dict[str, tuple[int, int | None]] = {
     # keys
@@ -212,10 +218,10 @@ class Twemproxy:
 
     async def open(self) -> None:
         """Write a few keys and check which servers have them. A wrong configuration would lose data silently."""
-        tags = [f"t{secrets.randbelow(10**9)}" for _ in range(PROBE_TAG_COUNT)]
+        tags = [secrets.randbelow(10**9) for _ in range(PROBE_TAG_COUNT)]
         # Random names: without hash_tag the proxy hashes the whole key, and some hashes place similar names together.
-        names = [f"probe:{secrets.token_hex(8)}" for _ in (0, 1)]
-        pairs = [[Key("map", tag=tag, name=name) for name in names] for tag in tags]
+        names = [secrets.token_hex(8) for _ in (0, 1)]
+        pairs = [[probe_key(tag, name) for name in names] for tag in tags]
         keys = [key for pair in pairs for key in pair]
         await self._proxy.execute_all([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
         exists = await run_together(

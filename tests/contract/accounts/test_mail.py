@@ -180,7 +180,7 @@ async def test_an_outdated_change_of_the_address_changes_nothing(services, alice
     assert await mails.change(alice, pending="new@example.org")
     assert not await mails.change(alice, row, address="new@example.org", pending="")
     row = await services.mail.find(alice)
-    await mails.delete_all(alice)
+    await services.repositories.accounts.delete_private_keys(alice)
     assert not await mails.change(alice, row, address="new@example.org", pending="")
     assert (await services.mail.find(alice)).address == ""
 

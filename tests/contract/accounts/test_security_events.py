@@ -36,7 +36,7 @@ async def test_the_accounts_of_a_network_are_those_that_logged_in_there_lately(w
     world.clock.advance(1)
     await world.events.record(bob.id, "login", CALLER)
     assert await world.events.list_accounts([network]) == [bob.id]
-    await world.events.delete_all(bob.id)
+    await world.events.leave_networks(bob.id)
     assert await world.events.list_accounts([network, other]) == []
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from socialsite import keys as site_keys
 from socialsite import settings_parsers
 from socialsite.admin import audit_log
-from socialsite.admin.audit_log import Actor, AuditLog, audit_log_key
+from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.dashboard import read_dashboard
 from socialsite.admin.fanouts import read_fan_outs
 from socialsite.admin.memory import read_memory_snapshot, take_snapshot
@@ -136,7 +137,7 @@ async def test_a_backup_contains_the_audit_log(services: Services, tmp_path: Pat
     (before,) = (await AuditLog(services.store).search(10))[0]
     path = tmp_path / "site.backup"
     await Backup(services.store, services.config.immutable_settings).write(path, services.clock.now_ms())
-    await services.store.node(audit_log_key()).execute("DEL", audit_log_key())
+    await services.store.node(site_keys.audit_log()).execute("DEL", site_keys.audit_log())
     restore = Restore(services.store, make_store_body_writer(services.store))
     await restore.load(BackupReader(path), services.clock.now_ms())
     assert (await AuditLog(services.store).search(10))[0] == [before]
@@ -189,7 +190,7 @@ async def test_the_audit_log_keeps_the_newest_entries_in_pages(
     second, _cursor = await audit.search(30, cursor)
     targets = [entry.target for entry in (*first, *second)]
     assert targets == [f"account:{number}" for number in range(349, 289, -1)]
-    assert await services.store.node(audit_log_key()).execute("XLEN", audit_log_key()) < 350
+    assert await services.store.node(site_keys.audit_log()).execute("XLEN", site_keys.audit_log()) < 350
 
 
 async def test_a_search_continues_at_the_end_of_the_previous_page(services: Services, world: World) -> None:

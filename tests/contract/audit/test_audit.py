@@ -1,20 +1,16 @@
 """The audit finds and repairs each kind of damage, and reports none on a healthy site."""
 
 import asyncio
-import inspect
-import re
 from functools import partial
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError
 
 from accounts import keys as account_keys
 from socialsite.container import Services
-from socialsite.maintenance.key_families import is_known
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
-from socialsite.store import Key, StoreUrls
+from socialsite.store import StoreUrls
 from tests.support import management as commands
 from tests.support.management import run_with_services
 from tests.support.sample_site import DAMAGE_BY_NAME, SampleSite
@@ -22,8 +18,6 @@ from tests.support.world import Person, World
 from timelines import keys
 from timelines.audit import Audit
 from timelines.audit.post_indexes import was_pushed_out
-
-KEYS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "keys.md"
 
 
 async def test_unknown_keys_are_reported_and_left_unchanged(town: SampleSite) -> None:
@@ -49,28 +43,6 @@ async def test_unknown_keys_are_reported_and_left_unchanged(town: SampleSite) ->
     after = await town.audit()
     assert (after.foreign_keys.count, after.foreign_keys.unknown) == (0, 1), "another release may need it"
     assert after.keys == report.keys, "nothing else went"
-
-
-def test_the_families_known_to_the_audit_are_documented_in_keys_md() -> None:
-    """A new line in docs/reference/keys.md needs its first word in socialsite/maintenance/key_families.py."""
-    numbers = {"hex": "0123456789abcdef", "rule": "post", "kind": "posts", "tag": "7", "name": "7"}
-    unknown = []
-    tables, _, _ = KEYS_PAGE.read_text().partition("## Probes")
-    for pattern in re.findall(r"^\| `([a-z]+:\{[^`]+)`", tables, re.M):
-        example = re.sub(r"<([a-z]+)>", lambda found: numbers.get(found[1], "7"), pattern)
-        if not is_known(Key.parse(example)):
-            unknown.append(pattern)
-    for module in (keys, account_keys):
-        builders = [each for each in vars(module).values() if inspect.isfunction(inspect.unwrap(each))]
-        signatures = [(each, inspect.signature(each)) for each in builders]
-        examples = [
-            build(*("7" if each.annotation is str else 7 for each in signature.parameters.values()))
-            for build, signature in signatures
-            if signature.return_annotation is Key
-        ]
-        assert len(examples) > 25
-        unknown += [key for key in examples if not is_known(key)]
-    assert unknown == []
 
 
 async def test_a_healthy_site_has_no_damage(town: SampleSite) -> None:

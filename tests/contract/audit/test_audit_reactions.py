@@ -10,8 +10,8 @@ from tests.support.sample_site import SampleSite
 from tests.support.world import World
 from timelines import keys
 from timelines.audit.trimming import Trimming
+from timelines.keys import BOOKMARKS_CAP
 from timelines.posts.post import UNLISTED, Post
-from timelines.reactions.bookmarks import BOOKMARKS_CAP
 
 
 class Square:

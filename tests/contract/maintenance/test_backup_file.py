@@ -182,7 +182,7 @@ def test_key_families_are_named_without_ids() -> None:
 )  # fmt: skip
 def test_the_pass_of_a_key_depends_on_no_digit_of_its_ids_and_digests(key: str) -> None:
     place = find_backup_place(key.encode())
-    assert (place and place.pass_number) == get_backup_pass(key)
+    assert (place and place.backup_pass) == get_backup_pass(Key.parse(key))
     assert place is None or place.family == get_family(Key.parse(key))
 
 

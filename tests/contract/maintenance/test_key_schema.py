@@ -1,6 +1,6 @@
-"""docs/reference/keys.md, compared with the keys of a completely used site on real servers.
+"""The declarations of key families, compared with the keys of a completely used site on real servers.
 
-Every key has a line and every line has a key, with the documented type and lifetime.
+Every key has a declaration and every declaration has a key, with the declared type and lifetime.
 """
 
 import asyncio
@@ -27,13 +27,14 @@ from socialsite.recipes.periodic_tasks import PeriodicTasks
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services, share_newest_post_id
-from socialsite.store import Key
 from socialsite.store.key import KEY_PATTERN
+from socialsite.store.key_families import FAMILIES, find_family
+from socialsite.store.topology.shard_map import SHARDS_ONLY
 from socialsite.web.requests import FormFields
 from socialsite.web.services import loop_services
 from tests.support.api import OAuthClient
 from tests.support.browser import HttpBrowser
-from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
+from tests.support.key_watch import USUAL_FAMILIES, KeyWatch
 from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.ports import free_ports
 from tests.support.push_device import PushDevice
@@ -79,10 +80,10 @@ async def hub(site: Services) -> AsyncIterator[PubSubListener]:
 @pytest.fixture
 def watch(redis_server: RedisServer, redis_url: str) -> Iterator[KeyWatch]:
     with redis_server.client() as client:
-        yield KeyWatch(client, COMMON_ROWS)
+        yield KeyWatch(client, USUAL_FAMILIES)
 
 
-async def test_every_key_has_its_line_and_every_line_its_key(
+async def test_every_key_has_its_declaration_and_every_declaration_its_key(
     site: Services, hub: PubSubListener, watch: KeyWatch, tmp_path: Path
 ) -> None:
     world = World(site)
@@ -107,7 +108,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await world.deliver_all()
     watch.scan()
     assert not watch.wrong, "\n".join(sorted(set(watch.wrong)))
-    assert not watch.unmatched_rows, f"in docs/reference/keys.md, but not on the server: {watch.unmatched_rows}"
+    assert not watch.unmet, f"declared, but not on the server: {watch.unmet}"
 
 
 async def use_pages(site: Services, world: World) -> None:
@@ -274,7 +275,7 @@ async def use_imports(site: Services, directory: Path) -> None:
     await site.posts_import.run(LineFile(posts), PostsOptions(rules, False, False), Tally(), now_ms)
 
 
-async def test_the_keys_of_client_side_shards_are_documented() -> None:
+async def test_the_keys_of_client_side_shards_are_declared() -> None:
     ports = free_ports(2)
     servers = [RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")).start() for port in ports]
     try:
@@ -283,31 +284,22 @@ async def test_the_keys_of_client_side_shards_are_documented() -> None:
         await store.close()
         for server in servers:
             with server.client() as client:
-                watch = KeyWatch(client, read_table("Client-side shards"))
+                watch = KeyWatch(client, [each for each in FAMILIES.values() if each.condition == SHARDS_ONLY])
                 watch.scan()
                 assert not watch.wrong, watch.wrong
-                assert not watch.unmatched_rows, watch.unmatched_rows
+                assert not watch.unmet, watch.unmet
     finally:
         for server in servers:
             server.stop()
 
 
-async def test_the_channels_of_live_updates_have_their_lines(hub: PubSubListener, watch: KeyWatch) -> None:
+async def test_the_channels_of_live_updates_are_declared(hub: PubSubListener, watch: KeyWatch) -> None:
     open_channels = [name.decode() for name in watch.client.execute_command("PUBSUB", "SHARDCHANNELS")]
-    lines = read_table("Channels")
     assert sum(name.startswith("live:{l") for name in open_channels) == 16
     assert len(open_channels) > 16, "the process has a channel of its own"
-    assert {line for name in open_channels for line in lines if line.matches(name)} == set(lines)
-    assert all(sum(line.matches(name) for line in lines) == 1 for name in open_channels)
+    channels = {each for each in FAMILIES.values() if each.redis_type == "channel"}
+    assert {find_family(name) for name in open_channels} == channels
     assert all(KEY_PATTERN.fullmatch(name) for name in open_channels)
-
-
-def test_short_lived_keys_are_built_as_documented() -> None:
-    patterns = " ".join(line.pattern for line in read_table("Probes"))
-    probe = KeyRow("map:{t<n>}:probe:<hex>")
-    assert probe.pattern in patterns
-    assert probe.matches(Key("map", tag="t77", name="probe:abad1dea"))
-    assert "follows:{p<p>}:partition" in patterns
 
 
 @pytest.mark.parametrize("account_id", [AccountId(7)])
@@ -318,4 +310,4 @@ def test_the_comparison_reports_wrong_keys(watch: KeyWatch, account_id: AccountI
     watch.client.set("jobs:{outbox}:worker:abad1dea", "for ever")
     watch.scan()
     assert len(watch.wrong) == 5, watch.wrong
-    assert len(watch.unmatched_rows) == len(watch.lines) - 2
+    assert len(watch.unmet) == len(watch.families) - 2

@@ -9,10 +9,11 @@ from tests.support.reactions import PersonReactions
 from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
+from timelines.keys import NOTIFICATIONS_CAP
 from timelines.live_updates.process_messages import Notified
 from timelines.notifications.kinds import MENTION
 from timelines.notifications.notification import Selection
-from timelines.notifications.repository import NOTIFICATIONS_CAP, unread_command
+from timelines.notifications.repository import unread_command
 
 
 async def test_the_read_marker_only_moves_forward_and_stays_below_new_notifications(

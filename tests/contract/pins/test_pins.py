@@ -9,8 +9,8 @@ from tests.support.notifications import ThreePeople
 from tests.support.world import World, ids_of
 from timelines import keys
 from timelines.errors import NotPinnable, PinsCapReached, PostNotFound
+from timelines.keys import PINS_CAP
 from timelines.pages.page import PageRequest
-from timelines.pins.repository import PINS_CAP
 from timelines.posts.post import FOLLOWERS, UNLISTED
 
 

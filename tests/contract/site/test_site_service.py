@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from msgspec import structs
 
+from socialsite import keys
 from socialsite.container import Services
 from socialsite.errors import Conflict, Invalid
 from socialsite.service_config import ServiceConfig
-from socialsite.site.repository import settings_key
 from socialsite.site.rules import DEFAULT_RULES
 from socialsite.site.service import SiteService
 from socialsite.site.settings import SiteSettings
@@ -60,7 +60,7 @@ async def test_a_refused_change_stores_nothing(services: Services) -> None:
 
 async def test_a_site_that_was_set_up_before_or_has_deleted_its_rules_has_none(services: Services) -> None:
     assert len(services.site.settings.rules) == 5
-    await services.store.write("SET", settings_key(), b'{"name":"Ours"}')
+    await services.store.write("SET", keys.settings(), b'{"name":"Ours"}')
     await services.site.refresh()
     assert services.site.settings.rules == ()
     await services.site.change(rules=["One."])
@@ -70,7 +70,7 @@ async def test_a_site_that_was_set_up_before_or_has_deleted_its_rules_has_none(s
 
 async def test_a_damaged_value_leaves_the_last_copy(services: Services) -> None:
     await services.site.change(name="Ours")
-    await services.store.write("SET", settings_key(), b'{"name": 7}')
+    await services.store.write("SET", keys.settings(), b'{"name": 7}')
     await services.site.refresh()
     assert services.site.settings.name == "Ours"
 

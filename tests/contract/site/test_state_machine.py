@@ -9,7 +9,6 @@ posts; whenever no job is left, every page of every reader equals the model's, r
 """
 
 import os
-import re
 from collections import Counter
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -19,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from socialsite.service_config import ServiceConfig
-from tests.support.key_document import DOCUMENT, KeyRow
+from socialsite.store.key_families import CACHE, FAMILIES, find_family
 from tests.support.site_machine import SMALL_CONFIG
 from tests.support.site_machine_acts import SHARED_CACHE_PATTERNS, FaultActions, ReactionActions, own_caches
 from tests.support.topologies import Deployment
@@ -58,11 +57,10 @@ def test_random_sequences_of_steps_match_the_model(deployment: Deployment, confi
 
 
 def test_the_faults_include_the_loss_of_every_cache() -> None:
-    """A key that docs/reference/keys.md calls a cache may be lost at any time."""
-    own = own_caches(1, [1])
-    caches = [KeyRow(pattern) for pattern in re.findall(r"^\| `([^`]+)` \|[^|]*\| cache: ", DOCUMENT.read_text(), re.M)]
+    """A key that is declared as a cache may be lost at any time."""
+    own = {find_family(key) for key in own_caches(1, [1])}
+    caches = [family for family in FAMILIES.values() if family.role is CACHE]
     assert len(caches) > 6
-    for line in caches:
-        example = re.sub("<[a-z]+>", "0", line.pattern)
-        is_own = any(line.matches(key) for key in own)
-        assert is_own or any(fnmatchcase(example, each) for each in SHARED_CACHE_PATTERNS), line.pattern
+    for family in caches:
+        is_shared = any(fnmatchcase(family.example, each) for each in SHARED_CACHE_PATTERNS)
+        assert is_shared or family in own, family.pattern

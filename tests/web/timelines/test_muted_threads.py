@@ -8,7 +8,7 @@ from tests.support.world import World
 from tests.web.api.conftest import open_api  # noqa: F401  # a fixture
 from timelines import keys
 from timelines.errors import PostNotFound
-from timelines.notifications.thread_mutes import MUTED_THREADS_CAP
+from timelines.keys import MUTED_THREADS_CAP
 from timelines.posts.post import FOLLOWERS
 
 MUTE, UNMUTE = "Mute this conversation", "Unmute this conversation"

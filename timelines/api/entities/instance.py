@@ -13,9 +13,9 @@ from socialsite.site.rules import rule_text, rule_translations
 from socialsite.site.settings import SiteSettings
 from socialsite.web.responses import format_iso_time
 from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
+from timelines.keys import PINS_CAP
 from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, UPLOAD_MAX_PIXELS, UPLOAD_TYPES
 from timelines.pages.presenters import Json
-from timelines.pins.repository import PINS_CAP
 from timelines.profiles.featured import FEATURED_HASHTAGS_CAP
 from timelines.publishing.polls import MAX_DURATION_S, MIN_DURATION_S, OPTION_MAX_LENGTH
 from timelines.text.paragraphs import paragraphs_html
