@@ -38,7 +38,8 @@ def render_account_feed(site_url: str, account: Account, entries: Sequence[Hydra
     feed = SiteFeed(
         title=f"{name} (@{account.handle})",
         link=site_url + profile_url(account.handle),
-        description=account.about or None,
+        description=None,
+        subtitle=account.about or None,
         author_name=name,
         author_link=site_url + profile_url(account.handle),
         feed_url=f"{site_url}{profile_url(account.handle)}feed.atom",
