@@ -150,9 +150,8 @@ class Services(PostServices):
     def _build_operators(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
         self.rebuilds = RebuildService(
-            reading=self.reading, homes=data.homes, list_timelines=data.list_timelines, lists=data.lists,
-            profiles=data.author_feeds, public=data.public, tags=data.hashtag_timelines, posts=data.posts,
-            indexing=self.search_indexer, public_cap=config.public_cap,
+            reading=self.reading, homes=data.homes, lists=self.lists, profiles=data.author_feeds, public=data.public,
+            tags=data.hashtag_timelines, posts=data.posts, indexing=self.search_indexer, public_cap=config.public_cap,
         )  # fmt: skip
         self.archiving = ArchivingService(store, data.archive)
         self.demo = DemoLoader(

@@ -53,16 +53,14 @@ class TimelineServices(AccountServices):
             expired_previews=self.expired_previews, link_previews=config.link_previews,
         )  # fmt: skip
         self.pipeline = ReadPipeline(sources=self.sources, clock=clock)
-        self.list_rules = ListRules(lists=data.lists, members=data.members, follows=data.follows)
         self.fan_out_on_read = FanOutOnRead(
             pulled=data.fan_out_on_read_authors, follows=data.follows, clock=clock,
             pull_threshold=config.pull_threshold, pull_grace_ms=config.pull_grace_ms,
         )  # fmt: skip
         self.reading = ReadingService(
             pipeline=self.pipeline, author_feeds=data.author_feeds, public_timeline=data.public,
-            hashtag_timelines=data.hashtag_timelines, homes=data.homes, list_timelines=data.list_timelines,
-            follows=data.follows, list_rules=self.list_rules, fan_out_on_read=self.fan_out_on_read,
-            limits=self.action_limits,
+            hashtag_timelines=data.hashtag_timelines, homes=data.homes, follows=data.follows,
+            fan_out_on_read=self.fan_out_on_read, limits=self.action_limits,
         )  # fmt: skip
         self.threads = ThreadService(replies=data.threads, pipeline=self.pipeline)
         self.markers = MarkerService(store, data.markers)
@@ -133,8 +131,9 @@ class TimelineServices(AccountServices):
         )  # fmt: skip
         self.lists = ListService(
             repository=data.lists, memberships=data.members, accounts=self.accounts, timelines=data.list_timelines,
-            rules=self.list_rules, follows=data.follows, follow_requests=data.follow_requests, live=self.live,
-            limits=self.action_limits, members_cap=config.list_members_cap,
+            rules=ListRules(data.lists, data.members, data.follows), reading=self.reading, follows=data.follows,
+            follow_requests=data.follow_requests, live=self.live, limits=self.action_limits,
+            members_cap=config.list_members_cap,
         )  # fmt: skip
         self.filters = FilterService(filters=data.filters, live=self.live, limits=self.action_limits)
         self.followed_hashtags = FollowedHashtagService(repository=data.followed_hashtags, limits=self.action_limits)

@@ -77,7 +77,7 @@ async def busy_town(world: World) -> list[Person]:
                 await one.follows(other)
         await one.home()
     list_ = await ann.makes_list(ben)
-    await services.reading.list_timeline(list_.id, viewer_id=ann.id)
+    await services.lists.read_timeline(list_.id, viewer_id=ann.id)
     first = await ben.publishes("first #one")
     await cora.publishes("@ben an answer", in_reply_to=first)
     await services.reactions.boost(account_id=cora.id, post_id=first.id, now_ms=now_ms)

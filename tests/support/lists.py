@@ -106,7 +106,7 @@ class ListScenario:
 
     async def list_post_ids(self, made: AccountList) -> list[PostId]:
         async def read(**cut: Unpack[PagePart]) -> TimelinePage:
-            return await self.services.reading.list_timeline(made.id, viewer_id=self.alice.id, **cut)
+            return await self.services.lists.read_timeline(made.id, viewer_id=self.alice.id, **cut)
 
         return await read_both_directions(read)
 

@@ -306,7 +306,9 @@ class RightsSite(RightsModel):
         if kind == "home" and viewer is not None:
             return await reading.home(viewer, before=before, limit=limit)
         if kind == "list" and viewer is not None:
-            return await reading.list_timeline(self.lists[viewer], viewer_id=viewer, before=before, limit=limit)
+            return await self.services.lists.read_timeline(
+                self.lists[viewer], viewer_id=viewer, before=before, limit=limit
+            )
         if kind == "profile" and of is not None:
             return await reading.profile(of, viewer_id=viewer, before=before, limit=limit)
         if kind == "tag":

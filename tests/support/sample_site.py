@@ -47,7 +47,7 @@ class SampleSite:
         await world.deliver_all()
         for person in (alice, bob, carol):
             await person.home()
-        await world.services.reading.list_timeline(town.list.id, viewer_id=alice.id)
+        await world.services.lists.read_timeline(town.list.id, viewer_id=alice.id)
         return town
 
     @property

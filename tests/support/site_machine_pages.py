@@ -77,7 +77,7 @@ class PageInvariants(SiteMachine):
                 await self.assert_same_pages(where, expected, viewer, reading.profile, AccountId(account), viewer_id=me)
         for list_id, (owner, _) in model.lists.items():
             if owner not in model.suspended:
-                expected, read = model.list_timeline(list_id), reading.list_timeline
+                expected, read = model.list_timeline(list_id), self.services.lists.read_timeline
                 where = f"list of {owner}"
                 await self.assert_same_pages(where, expected, owner, read, ListId(list_id), viewer_id=AccountId(owner))
         await self._bookmarks()

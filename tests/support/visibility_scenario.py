@@ -68,7 +68,7 @@ async def on_profile(scene: VisibilityScenario) -> bool:
 
 
 async def on_list(scene: VisibilityScenario) -> bool:
-    return scene.has(await scene.services.reading.list_timeline(scene.bobs, viewer_id=scene.alice.id))
+    return scene.has(await scene.services.lists.read_timeline(scene.bobs, viewer_id=scene.alice.id))
 
 
 async def on_tag(scene: VisibilityScenario) -> bool:
@@ -106,7 +106,7 @@ async def on_its_page(scene: VisibilityScenario) -> bool:
 
 
 async def as_boost_on_list(scene: VisibilityScenario) -> bool:
-    page = await scene.services.reading.list_timeline(scene.carols, viewer_id=scene.alice.id)
+    page = await scene.services.lists.read_timeline(scene.carols, viewer_id=scene.alice.id)
     return scene.post.id in [entry.post.boost_of for entry in page.entries]
 
 

@@ -72,8 +72,9 @@ async def hashtag(request: SiteRequest, tag: str) -> HttpResponse:
 @endpoint("read:lists", needs_account=True)
 async def list_timeline(request: SiteRequest, list_id: ListId) -> HttpResponse:
     me, query = require_viewer_id(request), api_page(api_fields(request))
-    account_list = await request.services[ListService].get(owner_id=me, list_id=list_id)
-    page = await request.services[ReadingService].list_timeline(account_list.id, viewer_id=me, **query.part)
+    lists = request.services[ListService]
+    account_list = await lists.get(owner_id=me, list_id=list_id)
+    page = await lists.read_timeline(account_list.id, viewer_id=me, **query.part)
     return await timeline_response(request, query, page)
 
 

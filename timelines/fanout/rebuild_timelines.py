@@ -18,7 +18,7 @@ from timelines.author_feeds.repository import (
 )
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.ids import ListId
-from timelines.lists.repository import Lists
+from timelines.lists.service import ListService
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
@@ -36,8 +36,7 @@ class RebuildService:
 
     reading: ReadingService
     homes: CachedTimelines
-    list_timelines: CachedTimelines
-    lists: Lists
+    lists: ListService
     profiles: AuthorFeedRepository
     public: PublicTimelineRepository
     tags: HashtagTimelines
@@ -49,7 +48,7 @@ class RebuildService:
         """Rebuild the home and list timelines of an account. Return the number of timelines."""
         await self.homes.invalidate(account_id)
         await self.reading.home_skeleton(account_id).rebuild()
-        lists = await self.lists.find_many(await self.lists.owned_ids(account_id))
+        lists = await self.lists.repository.find_many(await self.lists.repository.owned_ids(account_id))
         list_ids = [each.id for each in lists if each is not None and each.operation is None]
         for list_id in list_ids:
             await self._rebuild_list(list_id)
@@ -63,8 +62,8 @@ class RebuildService:
                 await self.homes.invalidate(account_id)
                 await self.reading.home_skeleton(account_id).rebuild()
                 rebuilt += 1
-            for list_id in await self.lists.owned_ids(account_id):
-                if await self.list_timelines.is_cached(list_id):
+            for list_id in await self.lists.repository.owned_ids(account_id):
+                if await self.lists.timelines.is_cached(list_id):
                     await self._rebuild_list(list_id)
                     rebuilt += 1
         return rebuilt
@@ -122,5 +121,5 @@ class RebuildService:
                 edges = {account_id: ids[-1] for account_id, ids in ids_of.items() if len(ids) == POSTS_PER_FEED}
 
     async def _rebuild_list(self, list_id: ListId) -> None:
-        await self.list_timelines.invalidate(list_id)
-        await self.reading.list_skeleton(list_id).rebuild()
+        await self.lists.timelines.invalidate(list_id)
+        await self.lists.skeleton(list_id).rebuild()

@@ -20,7 +20,6 @@ from timelines.pages.page import PageRequest
 from timelines.pages.presenters import Json, author_json
 from timelines.pages.queries import parse_follow_cursor
 from timelines.pages.responses import TemplateContext, timeline_context, timeline_json, url_with_query
-from timelines.reading.service import ReadingService
 
 
 def list_url(list_id: ListId) -> str:
@@ -37,7 +36,7 @@ async def list_response(
 ) -> HttpResponse:
     """Respond with a list, its timeline and a page of its members. `sent` are submitted settings with an error."""
     page, members, shown, place, choices = await run_together(
-        request.services[ReadingService].list_timeline(
+        request.services[ListService].read_timeline(
             found.id,
             viewer_id=require_viewer_id(request),
             before=query.before,

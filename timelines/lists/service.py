@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Unpack
 
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
@@ -28,7 +29,12 @@ from timelines.lists.validation import (
 )
 from timelines.live_updates.service import LiveService
 from timelines.pages.menu_cache import MenuCache
+from timelines.pages.page import PagePart, PageRequest, TimelinePage
+from timelines.reading.service import ReadingService
+from timelines.reading.skeletons import CachedSkeleton, MergedSkeleton, Skeleton
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.accounts import ReadPage, load_visible_page, page_of_ids, require_visible
+from timelines.visibility.rights import ViewContext
 
 MEMBERS_PER_ROUND = 500
 LISTS_IN_MENU = 8
@@ -45,6 +51,7 @@ class ListService(Service):
     accounts: AccountService
     timelines: CachedTimelines
     rules: ListRules
+    reading: ReadingService
     follows: Follows
     follow_requests: FollowRequests
     live: LiveService
@@ -162,6 +169,33 @@ class ListService(Service):
     async def lists(self, owner_id: AccountId, cursor: int | None = None, limit: int = 30) -> ListPage:
         """Return a page of the owner's lists, oldest first."""
         return await self.repository.page(owner_id, cursor, limit)
+
+    # The timeline
+
+    async def read_timeline(
+        self, list_id: ListId, *, viewer_id: AccountId | None, **part: Unpack[PagePart]
+    ) -> TimelinePage:
+        """Return posts of the members of the list. The caller checks that the viewer owns the list.
+
+        Raises RateLimited.
+        """
+        rule, reading = await self.rules.find(list_id), self.reading
+        viewer = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
+        skeleton: Skeleton = self.skeleton(list_id, reader_id=viewer_id)
+        if rule.expression is not None:  # no posts are pushed to virtual lists
+            skeleton = MergedSkeleton(reading.author_feeds, reading.with_limit(rule.member_ids, viewer_id))
+        return await reading.pipeline.read_page(skeleton, PageRequest(**part), viewer)
+
+    def skeleton(self, list_id: ListId, *, reader_id: AccountId | None = None) -> CachedSkeleton:
+        """Return the skeleton that reads the cached timeline, and rebuilds it."""
+
+        async def read_author_ids() -> list[AccountId]:
+            return await (await self.rules.find(list_id)).member_ids()
+
+        feeds = self.reading.author_feeds
+        return CachedSkeleton(self.timelines, feeds, list_id, self.reading.with_limit(read_author_ids, reader_id))
+
+    # Members
 
     async def add_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
         """Add a member, which the owner need not follow. Return whether the member is new."""

@@ -158,7 +158,7 @@ class ChannelResolver(Service):
         except ListNotFound:
             raise SubscriptionDenied(socket_messages.FORBIDDEN) from None
         rule = await self.lists.rule(account_list)
-        read_page = partial(self.reading.list_timeline, list_id, viewer_id=viewer_id)
+        read_page = partial(self.lists.read_timeline, list_id, viewer_id=viewer_id)
         viewer_context = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
         leaf_list_ids = () if rule.expression is None else rule.leaves
         return Channel(list_topic(list_id), list_member(list_id), read_page, viewer_context, leaf_list_ids)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, Unpack
+from typing import Unpack
 
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits
@@ -17,37 +17,14 @@ from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimeli
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
-from timelines.ids import ListId
 from timelines.pages.page import HydratedPost, PagePart, PageRequest, TimelinePage, fetch_size
 from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.pipeline import ReadPipeline
-from timelines.reading.skeletons import CachedSkeleton, HashtagsSkeleton, MergedSkeleton, StoredSkeleton
+from timelines.reading.skeletons import CachedSkeleton, HashtagsSkeleton, StoredSkeleton
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import AllowedAuthors, ViewContext
 
 ReadAuthorIds = Callable[[], Awaitable[list[AccountId]]]
-
-
-class ListRule(Protocol):
-    """The rule that decides which posts the timeline of one list shows (timelines/lists/rules.py)."""
-
-    @property
-    def expression(self) -> object | None:
-        """The expression of a virtual list, which is computed from other lists. None for an ordinary list."""
-        ...
-
-    @property
-    def reply_rights(self) -> AllowedAuthors | None: ...
-
-    def read_member_authors(self, authors: Collection[AccountId], /) -> Read[set[AccountId]]: ...
-
-    async def member_ids(self) -> list[AccountId]: ...
-
-
-class ListRules(Protocol):
-    """Finds the rule of a list."""
-
-    async def find(self, list_id: ListId) -> ListRule: ...
 
 
 @dataclass(kw_only=True, slots=True)
@@ -63,9 +40,7 @@ class ReadingService(Service):
     public_timeline: PublicTimelineRepository
     hashtag_timelines: HashtagTimelines
     homes: CachedTimelines
-    list_timelines: CachedTimelines
     follows: Follows
-    list_rules: ListRules
     fan_out_on_read: FanOutOnRead
     limits: ActionLimits
 
@@ -129,23 +104,6 @@ class ReadingService(Service):
         skeleton, viewer = HashtagsSkeleton(self.hashtag_timelines, tags), ViewerContext(viewer_id, ViewContext.HASHTAG)
         return await self.pipeline.read_page(skeleton, PageRequest(**part), viewer)
 
-    async def list_timeline(
-        self, list_id: ListId, *, viewer_id: AccountId | None, **part: Unpack[PagePart]
-    ) -> TimelinePage:
-        """Return posts of the members of the list. The caller checks that the viewer owns the list.
-
-        Raises RateLimited.
-        """
-        rule = await self.list_rules.find(list_id)
-        viewer = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
-        is_virtual = rule.expression is not None  # no posts are pushed to virtual lists
-        skeleton = (
-            MergedSkeleton(self.author_feeds, self._with_limit(rule.member_ids, viewer_id))
-            if is_virtual
-            else self.list_skeleton(list_id, reader_id=viewer_id)
-        )
-        return await self.pipeline.read_page(skeleton, PageRequest(**part), viewer)
-
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
         """Return one post. Raises PostNotFound if the post is absent, deleted or hidden from the viewer."""
         entry = await self.pipeline.find_visible(viewer_id, post_id)
@@ -168,17 +126,10 @@ class ReadingService(Service):
             return [*await self.follows.following_ids(viewer_id), viewer_id]
 
         read_unpushed_ids = partial(self.fan_out_on_read.followed_authors, viewer_id)
-        read_limited_ids = self._with_limit(read_author_ids, reader_id)
+        read_limited_ids = self.with_limit(read_author_ids, reader_id)
         return CachedSkeleton(self.homes, self.author_feeds, viewer_id, read_limited_ids, read_unpushed_ids)
 
-    def list_skeleton(self, list_id: ListId, *, reader_id: AccountId | None = None) -> CachedSkeleton:
-        async def read_author_ids() -> list[AccountId]:
-            return await (await self.list_rules.find(list_id)).member_ids()
-
-        read_limited_ids = self._with_limit(read_author_ids, reader_id)
-        return CachedSkeleton(self.list_timelines, self.author_feeds, list_id, read_limited_ids)
-
-    def _with_limit(self, read_author_ids: ReadAuthorIds, reader_id: AccountId | None) -> ReadAuthorIds:
+    def with_limit(self, read_author_ids: ReadAuthorIds, reader_id: AccountId | None) -> ReadAuthorIds:
         """Count the pages of the reader for which the feeds of very many authors are merged.
 
         Without a reader, nothing is counted.

@@ -63,7 +63,7 @@ async def test_pages_are_equal_with_and_without_the_archive(town: SampleSite, se
             *[await person.home() for person in (town.alice, town.bob, town.carol)],
             await services.reading.profile(town.bob.id, viewer_id=town.alice.id),
             await services.reading.public(viewer_id=None),
-            await services.reading.list_timeline(town.list.id, viewer_id=town.alice.id),
+            await services.lists.read_timeline(town.list.id, viewer_id=town.alice.id),
             await services.reading.post(town.first.id, viewer_id=None),
             await services.threads.load_page(town.first, viewer_id=town.alice.id),
         ]

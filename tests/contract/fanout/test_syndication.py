@@ -84,7 +84,7 @@ async def test_a_list_timeline_is_built_complete_and_receives_new_posts(world: W
 
 
 async def list_ids(services: Services, list_id: ListId) -> list[int]:
-    page = await services.reading.list_timeline(list_id, viewer_id=None)
+    page = await services.lists.read_timeline(list_id, viewer_id=None)
     return [entry.post.id for entry in page.entries]
 
 

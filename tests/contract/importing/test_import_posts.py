@@ -192,11 +192,11 @@ async def test_home_and_list_timelines_show_imported_posts(services: Services, t
     named = await services.lists.create(owner_id=reader, title="friends", now_ms=NOW_MS)
     await services.lists.add_member(owner_id=reader, list_id=named.id, account_id=alice, now_ms=NOW_MS)
     assert (await services.reading.home(reader)).entries == ()
-    assert (await services.reading.list_timeline(named.id, viewer_id=reader)).entries == ()
+    assert (await services.lists.read_timeline(named.id, viewer_id=reader)).entries == ()
     await import_posts(services, write_rows(tmp_path / "posts", [row("a"), row("b")]))
     assert len((await services.reading.home(reader)).entries) == 2
     assert len((await services.reading.home(alice)).entries) == 2
-    assert len((await services.reading.list_timeline(named.id, viewer_id=reader)).entries) == 2
+    assert len((await services.lists.read_timeline(named.id, viewer_id=reader)).entries) == 2
 
 
 async def test_authors_are_assigned_to_accounts_of_the_graph_by_rank(services: Services, tmp_path: Path) -> None:

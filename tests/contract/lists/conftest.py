@@ -46,6 +46,7 @@ def service(
         accounts=people,
         timelines=timelines,
         rules=ListRules(lists, members, follows),
+        reading=None,  # no test of this service reads a timeline
         follows=follows,
         follow_requests=FollowRequests(store),
         live=SilentLiveUpdates(),

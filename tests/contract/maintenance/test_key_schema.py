@@ -150,7 +150,7 @@ async def use_lists(site: Services, world: World) -> None:
     await site.lists.edit(owner_id=carol.id, list_id=made.id, exclusive=True)
     await site.markers.move(carol.id, "home", PostId(1))
     await dave.publishes("for the list")
-    await site.reading.list_timeline(made.id, viewer_id=carol.id)
+    await site.lists.read_timeline(made.id, viewer_id=carol.id)
 
 
 async def use_search(site: Services) -> None:

@@ -38,7 +38,7 @@ async def test_a_post_is_shown_only_to_its_audience(world: World, services: Serv
     pages = {
         "home": await reading.home(me),
         "profile": await reading.profile(author.id, viewer_id=me),
-        "list": await reading.list_timeline(list_id, viewer_id=me),
+        "list": await services.lists.read_timeline(list_id, viewer_id=me),
         "tag": await reading.tag("tea", viewer_id=me),
         "public": await reading.public(viewer_id=me),
         "search": await services.search.search_posts(parse_query("cup"), viewer_id=me),

@@ -162,9 +162,9 @@ async def test_every_page_of_a_virtual_list_of_very_many_members_is_limited(limi
         owner_id=alice.id, title="Both", now_ms=NOW_MS, operation="union", parts=[part.id, other.id]
     )
     for _ in range(2):
-        await limited.reading.list_timeline(both.id, viewer_id=alice.id)
+        await limited.lists.read_timeline(both.id, viewer_id=alice.id)
     with pytest.raises(RateLimited):
-        await limited.reading.list_timeline(both.id, viewer_id=alice.id)
+        await limited.lists.read_timeline(both.id, viewer_id=alice.id)
 
 
 @pytest.mark.parametrize("context", [ViewContext.PUBLIC, ViewContext.HASHTAG])

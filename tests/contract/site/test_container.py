@@ -28,5 +28,5 @@ async def test_each_service_is_found_by_its_class(services: Services) -> None:
 
 async def test_homes_and_list_timelines_have_their_own_repositories(services: Services) -> None:
     repositories = services.repositories
-    for service in (services.reading, services.fan_out, services.rebuilds, services.purging):
+    for service in (services.fan_out, services.purging, services.affected_timelines):
         assert (service.homes, service.list_timelines) == (repositories.homes, repositories.list_timelines)

@@ -200,7 +200,7 @@ def screen(town: RandomActivitySite) -> LiveScreen:
             page("home", reads.home, alice.id),
             page("public", reads.public, viewer_id=alice.id),
             page("profile:bob", reads.profile, town.authors[0].id, viewer_id=alice.id),
-            page(f"list:{town.kept.id}", reads.list_timeline, town.kept.id, viewer_id=alice.id),
+            page(f"list:{town.kept.id}", town.services.lists.read_timeline, town.kept.id, viewer_id=alice.id),
             page("tag:tea", reads.tag, "tea", viewer_id=alice.id),
         ]
     )
