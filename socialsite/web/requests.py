@@ -366,6 +366,7 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
             raise MethodNotAllowed(views)
         return await view(request, *args, **kwargs)
 
+    dispatch.views = views  # type: ignore[attr-defined]  # read by the documents
     dispatch.methods = frozenset(views)  # type: ignore[attr-defined]  # read by the tests that walk the URLs
     dispatch.on_error_page = getattr(views.get("POST"), "on_error_page", None)  # type: ignore[attr-defined]
     dispatch.upload_rules = {  # type: ignore[attr-defined]
@@ -402,4 +403,5 @@ def counted(rule: str, view: AsyncView[P]) -> AsyncView[P]:
         async with request.services[ActionLimits].refundable(request.caller, rule):
             return await view(request, *args, **kwargs)
 
+    count_and_call.limit_rule = rule  # type: ignore[attr-defined]  # read by the documents
     return count_and_call

@@ -7,7 +7,7 @@ may return a response instead. It reads no cookie, so it needs no CSRF token.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
-from typing import Concatenate
+from typing import Concatenate, NamedTuple
 
 from django.http.response import HttpResponseBase
 
@@ -16,6 +16,14 @@ from accounts.oauth.scopes import includes
 from socialsite.web.requests import AsyncView, P, SiteRequest
 from socialsite.web.responses import json_response
 from timelines.api.fields import rename_error_fields
+
+
+class Access(NamedTuple):
+    """The scopes of an endpoint, of which a token needs one, and whether a token is needed at all."""
+
+    scopes: Sequence[str | None]
+    needs_token: bool
+
 
 DataView = Callable[Concatenate[SiteRequest, P], Awaitable[object]]
 
@@ -43,6 +51,7 @@ def endpoint(
             return data if isinstance(data, HttpResponseBase) else json_response({} if data is None else data)
 
         check_and_call.csrf_exempt = True  # type: ignore[attr-defined]  # read by Django
+        check_and_call.access = Access(scopes, needs_account or needs_token)  # type: ignore[attr-defined]
         return check_and_call
 
     return mark
