@@ -25,9 +25,16 @@ from tests.support.visitor import PASSWORD, HttpVisitor
 
 
 def prepare_scene(site: QuickstartSite, page: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> PageScenario:
+    rows = {
+        "field_name_1": "Pronouns",
+        "field_value_1": "they",
+        "field_name_2": "الموقع",
+        "field_value_2": "https://example.org",
+    }
+    long = {"field_name_4": LONG_WORD[:255], "field_value_4": LONG_WORD[:255]}
     for person, fields in (
-        (own, {"display_name": "W" * 50, "bio": "b " * 200, "link": "https://example.org/" + "p" * 80}),
-        (friend, {"display_name": "Not totally", "bio": LONG_WORD[:400], "link": ""}),
+        (own, {"display_name": "W" * 50, "bio": "b " * 200, "link": "https://example.org/" + "p" * 80, **rows, **long}),
+        (friend, {"display_name": "Not totally", "bio": LONG_WORD[:400], "link": "", **rows, **long}),
     ):
         assert person.post("/accounts/settings/", **fields).status_code == 200
     own.follows(friend.handle)

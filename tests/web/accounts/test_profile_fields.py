@@ -4,8 +4,11 @@ import re
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from accounts.profile_texts import encode_fields
 from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
 
 SETTINGS = "/accounts/settings/"
@@ -29,7 +32,7 @@ async def save(who: HttpBrowser, *pairs: tuple[str, str]) -> Any:
 async def test_fields_are_saved_shown_and_removed(alice: HttpBrowser, bob: HttpBrowser) -> None:
     assert (await save(alice, ("Pronouns", "she/her"), ("Site", "https://a.example.org/about"))).status_code == 303
     page = (await bob.get("/@alice/")).text
-    names = re.findall(r'<dt dir="auto">(.*?)</dt>', page)
+    names = re.findall(r"<dt><bdi>(.*?)</bdi></dt>", page)
     assert names == ["Pronouns", "Site"]
     assert '<a class="link" href="https://a.example.org/about" rel="me nofollow noopener" dir="ltr">' in page
     assert "she/her" in page
@@ -39,6 +42,21 @@ async def test_fields_are_saved_shown_and_removed(alice: HttpBrowser, bob: HttpB
     assert (await save(alice)).status_code == 303
     assert "profile-fields" not in (await bob.get("/@alice/")).text
     assert "fields" not in (await alice.get_json(SETTINGS)).json()["account"]
+
+
+async def test_a_verified_link_has_a_mark_with_a_text(alice: HttpBrowser, bob: HttpBrowser, site: Services) -> None:
+    await save(alice, ("Site", "https://a.example.org"), ("Other", "https://b.example.org"))
+    account = await site.accounts.get_by_handle("alice")
+    fields = [structs.replace(each, verified_ms=8_000 * (each.name == "Site")) for each in account.filled_fields]
+    verified = encode_fields(fields), account.fields
+    assert "Verified:" not in (await bob.get("/@alice/")).text
+    await site.repositories.accounts.replace_text(AccountId(account.id), "fields", *verified)
+    page = (await bob.get("/@alice/")).text
+    assert page.count("Verified: the page links back to this profile") == 1
+    shown = (await bob.get_json("/@alice/")).json()["account"]["fields"]
+    assert [each["verified_at"] for each in shown] == ["1970-01-01T00:00:08.000Z", None]
+    await save(alice, ("Renamed", "https://a.example.org"))
+    assert "Verified:" in (await bob.get("/@alice/")).text
 
 
 async def test_an_edit_of_another_text_keeps_the_fields(alice: HttpBrowser) -> None:
@@ -110,7 +128,7 @@ async def test_blocked_words_and_hosts_are_refused_in_the_row(alice: HttpBrowser
 async def test_a_deleted_account_keeps_no_fields(alice: HttpBrowser, site: Services) -> None:
     await save(alice, ("a", "b"))
     account = await site.accounts.get_by_handle("alice")
-    await site.accounts.delete(account_id=account.id)  # type: ignore[arg-type]
-    deleted = await site.accounts.find(account.id)  # type: ignore[arg-type]
+    await site.accounts.delete(account_id=AccountId(account.id))
+    deleted = await site.accounts.find(AccountId(account.id))
     assert deleted is not None
     assert deleted.fields == ""
