@@ -31,7 +31,6 @@ from accounts.roles import OWNER, Role
 from socialsite.ids import AccountId
 from socialsite.recipes.time_queue import TimeQueue
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
-from socialsite.store.encoding import EncodedPipeline, encoded_cache
 from socialsite.store.key_families import list_private_keys
 from socialsite.store.read import Read
 from socialsite.store.replies import parse_hash
@@ -192,11 +191,7 @@ class AccountRepository:
                 authors_by_id = {id: author for id, author in authors_by_id.items() if author is not None}
             return cast("dict[AccountId, Author]", authors_by_id)
 
-        payloads = list(map(encode_author_command, ids))
-        commands = EncodedPipeline(
-            payloads, lambda: list(map(read_author_command, ids)), lambda: map(keys.account, ids)
-        )
-        return Read(commands, parse, wrong_type_reply=[None] * len(AUTHOR_FIELDS))
+        return Read(list(map(read_author_command, ids)), parse, wrong_type_reply=[None] * len(AUTHOR_FIELDS))
 
     async def find_shown_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """Return the authors like `find_authors`, for a page: without accounts whose key has a wrong type."""
@@ -215,9 +210,7 @@ class AccountRepository:
             pairs = zip(ids, replies, strict=True)
             return {id for id, reply in pairs if reply and not decode_preferences(reply).is_discoverable}
 
-        payloads = list(map(encode_preferences_command, ids))
-        commands = EncodedPipeline(payloads, lambda: list(map(read_preferences_command, ids)))
-        return Read(commands, parse, wrong_type_reply=None)
+        return Read(list(map(read_preferences_command, ids)), parse, wrong_type_reply=None)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Change fields of the account. Return whether any field changed.
@@ -387,15 +380,9 @@ def read_author_command(account_id: AccountId) -> PreparedCommand:
     return prepare_command("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
 
 
-encode_author_command = encoded_cache(read_author_command)
-
-
 @lru_cache(maxsize=20_000)
 def read_preferences_command(account_id: AccountId) -> PreparedCommand:
     return prepare_command("HGET", keys.account(account_id), "preferences")
-
-
-encode_preferences_command = encoded_cache(read_preferences_command)
 
 
 @lru_cache(maxsize=20_000)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from socialsite.maintenance.key_families import is_backed_up
-from socialsite.store import Command, CommandRefused, EncodedPipeline, Key, Node, Reply, encode_text
+from socialsite.store import Command, CommandRefused, Key, Node, Reply
 
 ELEMENTS_PER_COMMAND = 1_000  # elements in one command
 FIRST_READ_ELEMENTS = 4_000
@@ -70,7 +70,11 @@ async def _try_read_key_records(node: Node, keys: Sequence[str], probable_types:
     types = dict(probable_types)
     types.update((key, name.decode()) for key, name in zip(unknown, names, strict=True))
     typed = [(key, types[key]) for key in keys if types[key] in FIRST_READS]
-    replies = await node.execute_all(_encode_first_reads(typed))
+    first_reads: list[Command] = []
+    for key, kind in typed:
+        name, *arguments = FIRST_READS[kind]
+        first_reads += [(name, key, *arguments), ("PEXPIRETIME", key)]
+    replies = await node.execute_all(first_reads)
     records: list[KeyRecord] = []
     for (key, kind), value, expires_ms in zip(typed, replies[::2], replies[1::2], strict=True):
         if kind in ("hash", "set"):
@@ -81,33 +85,6 @@ async def _try_read_key_records(node: Node, keys: Sequence[str], probable_types:
         if parts := flatten_reply(kind, value if is_whole else await _read_by_scan(node, Key.parse(key), kind)):
             records.append(KeyRecord(str(key), kind, max(0, expires_ms), parts))
     return records
-
-
-def _encode_first_reads(typed: Sequence[tuple[str, str]]) -> EncodedPipeline:
-    """Return two commands for each key and its type: the first read of the value, and the read of the expiry."""
-
-    def build_commands() -> list[Command]:
-        commands: list[Command] = []
-        for text, kind in typed:
-            key, (name, *arguments) = Key.parse(text), FIRST_READS[kind]
-            commands += [(name, key, *arguments), ("PEXPIRETIME", key)]
-        return commands
-
-    payloads: list[bytes] = []
-    for text, kind in typed:
-        key = encode_text(text)
-        payloads += (_FIRST_READ_FORMATS[kind] % key, _EXPIRY_READ_FORMAT % key)
-    return EncodedPipeline(payloads, build_commands)
-
-
-def _build_read_format(name: str, *arguments: object) -> bytes:
-    """Return an encoded read with a place for the encoded key."""
-    encoded_arguments = b"".join(encode_text(str(argument)) for argument in arguments)
-    return b"*%d\r\n%b%%b%b" % (2 + len(arguments), encode_text(name), encoded_arguments)
-
-
-_EXPIRY_READ_FORMAT = _build_read_format("PEXPIRETIME")
-_FIRST_READ_FORMATS = {kind: _build_read_format(*map(str, read)) for kind, read in FIRST_READS.items()}
 
 
 async def _read_by_scan(node: Node, key: Key, kind: str) -> Reply:

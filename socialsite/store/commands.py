@@ -40,15 +40,31 @@ class PreparedCommand(tuple[Any, ...]):
 
 def prepare_command(*command: Any) -> PreparedCommand:
     """Return the command with its encoded bytes. The caller should cache it."""
-    return prepare_from_bytes(command, encode(command))
-
-
-def prepare_from_bytes(command: Command, payload: bytes) -> PreparedCommand:
-    """Return the command with `payload` as its encoded bytes."""
     prepared = PreparedCommand(command)
-    prepared.payload = payload
+    prepared.payload = encode(command)
     prepared.key = routing_key(command)
     return prepared
+
+
+def encode_pipeline(commands: Sequence[Command], loaded: set[str]) -> tuple[int, bytes]:
+    """Encode commands. Return the number of leading SCRIPT LOAD commands, and the bytes.
+
+    `loaded` contains the digests of the scripts that were loaded on this connection. New digests are added.
+    """
+    preface: list[bytes] = []
+    parts: list[bytes] = []
+    for command in commands:
+        if type(command) is PreparedCommand:
+            parts.append(command.payload)
+            continue
+        if command[0] == "EVALSHA":
+            script: Script = command[1]
+            if script.sha not in loaded:
+                preface.append(encode(("SCRIPT", "LOAD", script.source)))
+                loaded.add(script.sha)
+            command = (command[0], script.sha, *command[2:])
+        parts.append(encode(command))
+    return len(preface), b"".join((*preface, *parts))
 
 
 def routing_key(command: Command) -> Key:

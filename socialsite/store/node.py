@@ -12,9 +12,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from socialsite.store.address import Address
 from socialsite.store.aof import track_node, wait_for_node_aof
-from socialsite.store.commands import Command, Reply, as_eval, encode, is_write
+from socialsite.store.commands import Command, Reply, as_eval, encode, encode_pipeline, is_write
 from socialsite.store.connection import REPLY_TIMEOUT_S, ConnectionTracker, PipelinedConnection, WaitConnections
-from socialsite.store.encoding import EncodedPipeline, PipelineChain, encode_pipeline
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.replies import exec_results
@@ -91,7 +90,7 @@ class Node:
         """Run commands in one round trip and return the replies in order. Raises the first error reply."""
         if self.replaced_by is not None:
             return await self.replaced_by.execute_all(commands)
-        commands = commands if isinstance(commands, (list, tuple, EncodedPipeline, PipelineChain)) else list(commands)
+        commands = commands if isinstance(commands, (list, tuple)) else list(commands)
         return await self._handle_error_replies(commands, await self._send_commands(commands))
 
     def send_now(self, commands: Sequence[Command]) -> SentCommands | None:

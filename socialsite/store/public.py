@@ -1,14 +1,6 @@
 """The public names of the store. Other packages import them from `socialsite.store`."""
 
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
-from socialsite.store.encoding import (
-    EncodedPipeline,
-    PipelineChain,
-    encode_int,
-    encode_script_call,
-    encode_text,
-    encoded_cache,
-)
 from socialsite.store.errors import (
     AccessDenied,
     ClusterRedirection,
@@ -31,7 +23,6 @@ __all__ = [
     "ClusterRedirection",
     "Command",
     "CommandRefused",
-    "EncodedPipeline",
     "InvalidStoreUrl",
     "Key",
     "KeyDataShardedConnection",
@@ -40,7 +31,6 @@ __all__ = [
     "Node",
     "NotDurable",
     "Partition",
-    "PipelineChain",
     "PreparedCommand",
     "Read",
     "Reply",
@@ -53,10 +43,6 @@ __all__ = [
     "WritesRefused",
     "WrongType",
     "combine",
-    "encode_int",
-    "encode_script_call",
-    "encode_text",
-    "encoded_cache",
     "load_script",
     "prepare_command",
 ]  # fmt: skip

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import structs
 
 from socialsite.store.commands import Command, Reply
-from socialsite.store.encoding import PipelineChain
 from socialsite.store.node import Node, SentCommands
 
 Result = TypeVar("Result")
@@ -72,13 +71,8 @@ def combine(*reads: Read[Any]) -> Read[list[Any]]:
     )
 
 
-def combine_commands(reads: Sequence[Read[Any]]) -> PipelineChain:
-    """Return the commands of all reads. Nested chains are flattened, so that their encoded bytes are used."""
-    pipelines: list[Sequence[Command]] = []
-    for read in reads:
-        commands = read.commands
-        pipelines += commands.pipelines if type(commands) is PipelineChain else (commands,)
-    return PipelineChain(pipelines)
+def combine_commands(reads: Iterable[Read[Any]]) -> list[Command]:
+    return [command for read in reads for command in read.commands]
 
 
 def parse_replies(reads: Sequence[Read[Any]], replies: Sequence[Reply]) -> list[Any]:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from socialsite.batches import batches
 from socialsite.store.commands import Command, Reply, routing_key
-from socialsite.store.encoding import EncodedPipeline, PipelineChain, encode_all, select_commands
 from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
 from socialsite.store.key_families import INSTALLATION, key_family
@@ -143,22 +142,18 @@ class Store:
     async def _execute_by_node(self, parts: Iterable[tuple[Iterable[Command], bool]]) -> list[Reply]:
         """Run commands. Each part has commands, and whether a replica may answer them."""
         topologies, default = self._component_topologies, self._default
-        pipelines: list[EncodedPipeline] = []
         nodes: list[Node] = []  # node of each command
         readers: dict[Node, Node] = {}  # one choice per node, so that all commands of a caller see the same data
+        groups: defaultdict[Node, list[Command]] = defaultdict(list)
         for commands, may_lag in parts:
-            for pipeline in encode_all(commands):
-                pipelines.append(pipeline)
-                keys = pipeline.routing_keys()
-                owners = [topologies.get(key.component, default).node_for(key.tag) for key in keys]
-                nodes += [_pick_reader(node, readers) for node in owners] if may_lag else owners
-        payloads: defaultdict[Node, list[bytes]] = defaultdict(list)
-        for node, payload in zip(nodes, chain.from_iterable(each.payloads for each in pipelines), strict=True):
-            payloads[node].append(payload)
-        if len(payloads) == 1:
-            return await nodes[0].execute_all(PipelineChain(pipelines))
-        groups = [(node, select_commands(pipelines, own, nodes, node)) for node, own in payloads.items()]
-        replies = {node: iter(own) for node, own in zip(payloads, await _send_to_nodes(groups), strict=True)}
+            for command in commands:
+                key = routing_key(command)
+                node = topologies.get(key.component, default).node_for(key.tag)
+                nodes.append(_pick_reader(node, readers) if may_lag else node)
+                groups[nodes[-1]].append(command)
+        if len(groups) == 1:
+            return await nodes[0].execute_all(groups[nodes[0]])
+        replies = dict(zip(groups, map(iter, await _send_to_nodes(list(groups.items()))), strict=True))
         return [next(replies[node]) for node in nodes]
 
     async def read(self, *reads: Read[Any]) -> list[Any]:

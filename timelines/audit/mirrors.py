@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from socialsite.batches import batches
-from socialsite.store import Command, EncodedPipeline, Key, encode_int, encode_text
+from socialsite.store import Command, Key
 from socialsite.store.pair_partitions import partition_of_pair, partitions_of_pairs
 from timelines import keys
 from timelines.audit.context import AuditContext
@@ -65,13 +65,10 @@ class PairPage:
     def key(self) -> Key:
         return self.page[0]
 
-    def encode_mirror_reads(self, mirror: EdgeKey) -> list[bytes]:
-        """Return for each entry the encoded ZSCORE of its other side."""
-        prefix = mirror(self.key.tag, 0).removesuffix("0").encode()
-        length, owner = len(prefix), encode_int(self.owner)
-        start = b"*3\r\n%b$" % encode_text("ZSCORE")
-        members = self.page[1][::2]
-        return [b"%b%d\r\n%b%b\r\n%b" % (start, length + len(id), prefix, id, owner) for id in members]
+    def mirror_reads(self, mirror: EdgeKey) -> list[Command]:
+        """Return for each entry the read of its other side."""
+        key = mirror(self.key.tag, 0)
+        return [("ZSCORE", key.with_last_part(id), self.owner) for id in self.members]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +179,8 @@ class MirrorChecks:
     @staticmethod
     async def _compare_pages(reader: AuditReader, pages: Sequence[PairPage], side: Side, mirror: EdgeKey) -> list[Page]:
         """Return the pages whose other side differs, or which name an owner or member that does not exist."""
-        payloads = [read for page in pages for read in page.encode_mirror_reads(mirror)]
-
-        def build_commands() -> list[Command]:
-            return [("ZSCORE", mirror(page.key.tag, id), page.owner) for page in pages for id in page.members]
-
         member_ids = {id for page in pages for id in page.members}
-        scores = await reader.read(EncodedPipeline(payloads, build_commands))
+        scores = await reader.read([read for page in pages for read in page.mirror_reads(mirror)])
         owners = await side.existing_owners(reader, (page.owner for page in pages))
         members = await side.existing_members(reader, member_ids)
         all_exist = member_ids <= members

@@ -9,7 +9,7 @@ from accounts import keys as account_keys
 from accounts.domain import DELETED
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Command, CommandRefused, EncodedPipeline, Key, Reply, encode_text
+from socialsite.store import Command, CommandRefused, Key, Reply
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
 from timelines.jobs import EditPost, PurgeAccount, SyndicatePost, decode_job
@@ -123,7 +123,7 @@ class AuditReader:
         """Return the members except posts for which `is_body_lost` is true."""
         return [pair for pair in members if not pair[0].isdigit() or not self.is_body_lost(int(pair[0]))]
 
-    async def read(self, commands: EncodedPipeline) -> list[Reply]:
+    async def read(self, commands: Sequence[Command]) -> list[Reply]:
         """Execute at most about COMMANDS_PER_ROUND commands in one round trip per node."""
         return await self._store.execute_all(commands)
 
@@ -135,7 +135,8 @@ class AuditReader:
         Most sets have only one page. A member that moves meanwhile may be yielded twice or not at all.
         """
         for batch in batches(keys, keys_per_read):
-            first_pages = list(zip(batch, await self.read(encode_first_pages(batch)), strict=True))
+            pages = await self.read([("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in batch])
+            first_pages = list(zip(batch, pages, strict=True))
             yield [(key, page) for key, page in first_pages if page]
             for key, first_page in first_pages:
                 page, start = first_page, 0
@@ -166,16 +167,6 @@ class AuditReader:
             return False
         jobs = await self.pending_jobs()
         return jobs.is_complete and account_id not in jobs.purges
-
-
-def encode_first_pages(keys: Sequence[Key]) -> EncodedPipeline:
-    """Return the reads of the first MEMBERS_PER_READ members of each sorted set, with their scores."""
-    arguments = encode_text("0") + encode_text(str(MEMBERS_PER_READ - 1)) + encode_text("WITHSCORES")
-    start = b"*5\r\n" + encode_text("ZRANGE")
-    payloads = [b"%b%b%b" % (start, encode_text(key), arguments) for key in keys]
-    return EncodedPipeline(
-        payloads, lambda: [("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in keys], lambda: keys
-    )
 
 
 def parse_jobs(payloads: Sequence[bytes]) -> PendingJobs:

@@ -8,21 +8,19 @@ There is one ZSET per partition and owner. A member is the other id, and its sco
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain, compress
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from socialsite.store import (
     Command,
-    EncodedPipeline,
     Key,
     KeyDataShardedConnection,
+    PreparedCommand,
     Read,
     Reply,
-    encode_int,
-    encode_text,
+    prepare_command,
 )
-from socialsite.store.commands import encode
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
 from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
 from timelines.graph.zset_page import TIES_AFTER, read_account_page
@@ -40,15 +38,8 @@ Id = TypeVar("Id", bound=int)
 """A function from (tag of the partition, owner) to the key of the list."""
 
 
-class PartitionedIds(NamedTuple):
-    """Ids, grouped by the partitions that contain their edges with one owner.
-
-    Both sides of an owner have the same partitions, so that one value serves both. `arguments` has for each partition
-    its number, the encoded start of a ZMSCORE, and the encoded ids.
-    """
-
-    ids: dict[int, list[int]]
-    arguments: list[tuple[int, bytes, bytes]]
+PartitionedIds = dict[int, list[int]]
+"""Ids by the partition of their edge with one owner. Both sides of an owner have the same partitions."""
 
 
 class EdgeList(Generic[Id]):
@@ -69,13 +60,7 @@ class EdgeList(Generic[Id]):
     # Counts and lookups
 
     def count(self, owner: int) -> Read[int]:
-        tags = self._tags
-
-        def commands() -> list[Command]:
-            return [("ZCARD", key) for key in self.keys(owner)]
-
-        payloads = _encode_counts(self._key, tags, owner)
-        return Read(EncodedPipeline(payloads, commands, lambda: self.keys(owner)), sum, self._pairs)
+        return Read(_count_commands(self._key, self._tags, owner), sum, self._pairs)
 
     def time_of(self, owner: int, id: Id) -> Read[int | None]:
         """Read the time (Unix ms) of the edge with one id, or None if there is no edge."""
@@ -91,7 +76,7 @@ class EdgeList(Generic[Id]):
         """Read the same as `times_among`, if `partition` has grouped the ids for this owner before."""
 
         def parse(replies: Sequence[Reply]) -> dict[Id, int]:
-            members, scores = chain.from_iterable(ids.ids.values()), list(chain.from_iterable(replies))
+            members, scores = chain.from_iterable(ids.values()), list(chain.from_iterable(replies))
             times = zip(compress(members, scores), map(int, filter(None, scores)), strict=True)
             return cast("dict[Id, int]", dict(times))
 
@@ -105,7 +90,7 @@ class EdgeList(Generic[Id]):
         """Read the same as `among`, if `partition` has grouped the ids for this owner before."""
 
         def parse(replies: Sequence[Reply]) -> set[Id]:
-            members = set(compress(chain.from_iterable(ids.ids.values()), chain.from_iterable(replies)))
+            members = set(compress(chain.from_iterable(ids.values()), chain.from_iterable(replies)))
             return cast("set[Id]", members)
 
         return Read(self._scores(owner, ids), parse, self._pairs)
@@ -118,22 +103,12 @@ class EdgeList(Generic[Id]):
                 groups[number].append(id)
             else:
                 groups[number] = [id]
-        arguments = [
-            (number, _zmscore_start(len(members)), b"".join(map(encode_int, members)))
-            for number, members in groups.items()
-        ]
-        return PartitionedIds(groups, arguments)
+        return groups
 
-    def _scores(self, owner: int, ids: PartitionedIds) -> EncodedPipeline:
+    def _scores(self, owner: int, ids: PartitionedIds) -> list[Command]:
         """Return one ZMSCORE per partition. In its reply, the score of a missing member is None."""
-        tags = self._tags
-        keys = _encode_zmscore_keys(self._key, tags, owner)
-        payloads = [b"%b%b%b" % (start, keys[number], members) for number, start, members in ids.arguments]
-
-        def commands() -> list[Command]:
-            return [("ZMSCORE", self._key(tags[number], owner), *group) for number, group in ids.ids.items()]
-
-        return EncodedPipeline(payloads, commands, lambda: [self._key(tags[number], owner) for number in ids.ids])
+        keys = _keys_of_owner(self._key, self._tags, owner)
+        return [("ZMSCORE", keys[number], *members) for number, members in ids.items()]
 
     # Whole lists and pages
 
@@ -163,19 +138,10 @@ class EdgeList(Generic[Id]):
 
     async def ids_of_many(self, owners: Sequence[int]) -> set[Id]:
         """Return the ids of all edges of the owners, in one round trip for owners with few edges."""
-        tags, end = self._tags, encode_text("0") + encode_text(str(MEMBERS_PER_FIRST_READ - 1))
-        prefixes = [self._key(tag, 0).removesuffix("0").encode() for tag in tags]
-        digits = [b"%d" % owner for owner in owners]
-        payloads = [
-            b"*4\r\n$6\r\nZRANGE\r\n$%d\r\n%b%b\r\n%b" % (len(prefix) + len(owner), prefix, owner, end)
-            for owner in digits
-            for prefix in prefixes
-        ]
-
-        def commands() -> list[Command]:
-            return [("ZRANGE", key, 0, MEMBERS_PER_FIRST_READ - 1) for owner in owners for key in self.keys(owner)]
-
-        replies = await self._pairs.execute_all(EncodedPipeline(payloads, commands))
+        tags = self._tags
+        prefixes = [self._key(tag, 0) for tag in tags]
+        keys = [prefix.with_last_part(owner) for owner in owners for prefix in prefixes]
+        replies = await self._pairs.execute_all([("ZRANGE", key, 0, MEMBERS_PER_FIRST_READ - 1) for key in keys])
         ids = set(_parse_ids(replies))
         for number, owner in enumerate(owners):
             own = replies[number * len(tags) : (number + 1) * len(tags)]
@@ -291,25 +257,17 @@ def _cursor_behind(cursor: PassCursor, last: bytes, end: Sequence[bytes] | None)
     return PassCursor(cursor.partition, int(end[1]), int(last)) if end and end[0] == last else cursor
 
 
-# Encoded commands are cached, because hydration reads counts and edges of dozens of owners for each page
-
-
-@cache
-def _zmscore_start(members: int) -> bytes:
-    """Return the first bytes of a ZMSCORE with this number of members."""
-    return b"*%d\r\n" % (members + 2)
+# Keys and commands are cached, because hydration reads counts and edges of dozens of owners for each page
 
 
 @lru_cache(maxsize=CACHED_OWNERS)
-def _encode_zmscore_keys(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tuple[bytes, ...]:
-    """Return command name and key of a ZMSCORE for each partition."""
-    return tuple(encode_text("ZMSCORE") + encode_text(_uncached_key(key, tag, owner)) for tag in tags)
+def _keys_of_owner(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tuple[Key, ...]:
+    return tuple([_uncached_key(key, tag, owner) for tag in tags])
 
 
 @lru_cache(maxsize=CACHED_OWNERS)
-def _encode_counts(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tuple[bytes, ...]:
-    """Return one ZCARD for each partition."""
-    return tuple([encode(("ZCARD", _uncached_key(key, tag, owner))) for tag in tags])
+def _count_commands(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tuple[PreparedCommand, ...]:
+    return tuple([prepare_command("ZCARD", _uncached_key(key, tag, owner)) for tag in tags])
 
 
 def _uncached_key(key: EdgeKey, tag: str, owner: int) -> Key:

@@ -12,12 +12,10 @@ from typing import Generic, TypeVar
 
 from socialsite.store import (
     Command,
-    EncodedPipeline,
+    Key,
     KeyDataShardedConnection,
     Read,
     Script,
-    encode_int,
-    encode_script_call,
     load_script,
 )
 from socialsite.store.errors import PartitionLayoutChanged
@@ -106,45 +104,29 @@ class PairEdges(Generic[Source, Target]):
             for number, edge in zip(numbers, own_edges, strict=True):
                 groups.setdefault(number, []).append(edge)
         scripts = (
-            self._encode(script, layout.tag_of(number), chunk)
+            self._command(script, layout.tag_of(number), chunk)
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )
         # Tasks share the scripts: the client encodes a script of one while the server runs scripts of the others.
         return sum(await run_together(*(self._run(scripts) for _ in range(CONCURRENT_SCRIPTS))))
 
-    async def _run(self, scripts: Iterator[EncodedPipeline]) -> int:
+    async def _run(self, scripts: Iterator[Command]) -> int:
         """Run all scripts, one after another. Return how many edges changed."""
         changed = 0
         for script in scripts:
-            changed += sum(await self._pairs.write_all(script))
+            changed += sum(await self._pairs.write_all([script]))
         return changed
 
-    def _encode(self, script: Script, tag: str, edges: Sequence[Edge]) -> EncodedPipeline:
+    def _command(self, script: Script, tag: str, edges: Sequence[Edge]) -> Command:
         """Return the script call for edges of one partition. An import makes thousands of these calls."""
-        outgoing, incoming = (key(tag, 0).removesuffix("0").encode() for key in self._keys)
-        outgoing_length, incoming_length = len(outgoing), len(incoming)
-        keys: list[bytes] = []
-        arguments: list[bytes] = []
-        for source_id, target_id, at_ms in edges:
-            source, target = b"%d" % source_id, b"%d" % target_id
-            keys += (
-                b"$%d\r\n%b%b\r\n" % (outgoing_length + len(source), outgoing, source),
-                b"$%d\r\n%b%b\r\n" % (incoming_length + len(target), incoming, target),
-            )
-            arguments += (
-                encode_int(at_ms),
-                b"$%d\r\n%b\r\n" % (len(target), target),
-                b"$%d\r\n%b\r\n" % (len(source), source),
-            )
-
-        def build_commands() -> list[Command]:
-            outgoing, incoming = self._keys
-            keys = [key for source, target, _ in edges for key in (outgoing(tag, source), incoming(tag, target))]
-            return [script.command(keys, [part for source, target, at in edges for part in (at, target, source)])]
-
-        call = encode_script_call(script, keys, arguments)
-        return EncodedPipeline([call], build_commands, lambda: [self._keys[0](tag, edges[0][0])], [script])
+        outgoing, incoming = (key(tag, 0) for key in self._keys)
+        keys: list[Key] = []
+        arguments: list[int] = []
+        for source, target, at_ms in edges:
+            keys += (outgoing.with_last_part(source), incoming.with_last_part(target))
+            arguments += (at_ms, target, source)
+        return script.command(keys, arguments)
 
 
 def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -4,9 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from socialsite.ids import PostId
-from socialsite.store import Command, EncodedPipeline, Key, Read, load_script
-from socialsite.store.commands import PreparedCommand, prepare_command
-from socialsite.store.encoding import encoded_cache
+from socialsite.store import Command, Key, PreparedCommand, Read, load_script, prepare_command
 from timelines import keys
 from timelines.posts.post import PostCounts
 
@@ -41,11 +39,7 @@ def parse_counts(reply: bytes | None) -> PostCounts:
 def read_counts(post_ids: Sequence[PostId]) -> Read[dict[PostId, PostCounts]]:
     """Read the counts of each post."""
     return Read(
-        EncodedPipeline(
-            list(map(_encode_counts_command, post_ids)),
-            lambda: list(map(_counts_command, post_ids)),
-            lambda: map(keys.post_counts, post_ids),
-        ),
+        list(map(_counts_command, post_ids)),
         lambda replies: dict(zip(post_ids, map(parse_counts, replies), strict=True)),
         wrong_type_reply=None,
     )
@@ -54,6 +48,3 @@ def read_counts(post_ids: Sequence[PostId]) -> Read[dict[PostId, PostCounts]]:
 @lru_cache(maxsize=20_000)
 def _counts_command(post_id: PostId) -> PreparedCommand:
     return prepare_command("GET", keys.post_counts(post_id))
-
-
-_encode_counts_command = encoded_cache(_counts_command)

@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import cast
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Command, EncodedPipeline, PreparedCommand, Read, Reply, prepare_command
-from socialsite.store.encoding import encoded_cache
+from socialsite.store import PreparedCommand, Read, Reply, prepare_command
 from timelines import keys
 from timelines.posts.post import (
     EDITED_FIRST_BYTE,
@@ -111,23 +110,17 @@ class PostCache:
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
         """Read the post or the state at each id. Only the first byte is read for a cached post."""
         cached_posts = list(map(self._posts.get, post_ids))
-        all_cached = None not in cached_posts  # true on most pages
-        encoded = map(encode_first_byte, post_ids) if all_cached else map(_encode_command, post_ids, cached_posts)
-        payloads = list(encoded)
-
-        def commands() -> list[Command]:
-            return [
-                get_post_command(id) if post is None else first_byte_command(id)
-                for id, post in zip(post_ids, cached_posts, strict=True)
-            ]
+        commands = [
+            get_post_command(id) if post is None else first_byte_command(id)
+            for id, post in zip(post_ids, cached_posts, strict=True)
+        ]
 
         def parse(replies: Sequence[Reply]) -> dict[PostId, StoredPost]:
             if FIRST_BYTES.issuperset(replies):  # all posts are cached, exist and are unedited
                 return cast("dict[PostId, StoredPost]", dict(zip(post_ids, cached_posts, strict=True)))
             return self._decode(zip(post_ids, cached_posts, replies, strict=True))
 
-        pipeline = EncodedPipeline(payloads, commands, lambda: map(keys.post, post_ids))
-        return Read(pipeline, parse, wrong_type_reply=None)
+        return Read(commands, parse, wrong_type_reply=None)
 
     def _decode(self, replies: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, StoredPost]:
         posts: dict[PostId, StoredPost] = {}
@@ -157,10 +150,3 @@ def get_post_command(post_id: PostId) -> PreparedCommand:
 @lru_cache(maxsize=20_000)
 def first_byte_command(post_id: PostId) -> PreparedCommand:
     return prepare_command("GETRANGE", keys.post(post_id), 0, 0)
-
-
-encode_find, encode_first_byte = encoded_cache(get_post_command), encoded_cache(first_byte_command)
-
-
-def _encode_command(post_id: PostId, cached: Post | None) -> bytes:
-    return encode_find(post_id) if cached is None else encode_first_byte(post_id)

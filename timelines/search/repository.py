@@ -16,17 +16,7 @@ from zlib import crc32
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
-from socialsite.store import (
-    Command,
-    EncodedPipeline,
-    Key,
-    PipelineChain,
-    Reply,
-    Store,
-    encode_int,
-    encode_script_call,
-    load_script,
-)
+from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.posts.post import Post
 from timelines.text.tokenizer import index_terms
@@ -97,12 +87,10 @@ class PostIndex:
         """Add posts under their terms and return the number of new postings. The caller selects public posts."""
         all_posts = list(posts)
         if len(all_posts) <= POSTS_ON_LOOP:
-            calls = self._encode_adds(all_posts)
+            calls = self._add_commands(all_posts)
         else:
-            calls = await asyncio.to_thread(self._encode_adds, all_posts)
-        return sum(
-            [sum(await self._component.execute_all(PipelineChain(some))) for some in batches(calls, ADDS_PER_ROUND)]
-        )
+            calls = await asyncio.to_thread(self._add_commands, all_posts)
+        return sum([sum(await self._component.execute_all(some)) for some in batches(calls, ADDS_PER_ROUND)])
 
     async def remove(self, post: Post, *versions: Post, keep: Post | None = None) -> None:
         """Remove a post from the postings of all terms of these versions, except the terms of `keep`."""
@@ -131,41 +119,27 @@ class PostIndex:
         )
         return [parse_result(reply) for reply in replies]
 
-    def _encode_adds(self, posts: Iterable[Post]) -> list[EncodedPipeline]:
+    def _add_commands(self, posts: Iterable[Post]) -> list[Command]:
         ids: dict[int, dict[bytes, set[PostId]]] = defaultdict(lambda: defaultdict(set))
         for post in posts:
             under = ids[partition_of_post(post.id)]
             for term in post_digests(post):
                 under[term].add(post.id)
         return [
-            self._encode_add(number, [(term, pack_ids(sorted(under[term]))) for term in some])
+            self._add_command(number, [(term, pack_ids(sorted(under[term]))) for term in some])
             for number, under in ids.items()
             for some in batches(under, TERMS_PER_SCRIPT)
         ]
 
-    def _encode_add(self, partition: int, postings: Sequence[tuple[bytes, bytes]]) -> EncodedPipeline:
+    def _add_command(self, partition: int, postings: Sequence[tuple[bytes, bytes]]) -> Command:
         """Return the call that adds postings: pairs of a term and its ids. An import makes thousands of these calls."""
-
-        def build_commands() -> list[Command]:
-            args = [self._cap, self._rare_cap, *(part for pair in postings for part in pair)]
-            return [ADD_POSTINGS_SCRIPT.command(term_keys(partition, [term for term, _ in postings]), args)]
-
-        of_term = keys.search_term(partition, "").encode()
-        of_rare_terms = keys.search_rare_terms(partition, 0).removesuffix("0").encode()
-        encoded_keys: list[bytes] = []
-        arguments = [encode_int(self._cap), encode_int(self._rare_cap)]
-        for term, packed_ids in postings:
-            digest, number = term.hex().encode(), b"%d" % rare_hash_number(term)
-            encoded_keys += (
-                b"$%d\r\n%b%b\r\n" % (len(of_term) + len(digest), of_term, digest),
-                b"$%d\r\n%b%b\r\n" % (len(of_rare_terms) + len(number), of_rare_terms, number),
-            )
-            arguments += (
-                b"$%d\r\n%b\r\n" % (len(term), term),
-                b"$%d\r\n%b\r\n" % (len(packed_ids), packed_ids),
-            )
-        call = encode_script_call(ADD_POSTINGS_SCRIPT, encoded_keys, arguments)
-        return EncodedPipeline([call], build_commands, scripts=[ADD_POSTINGS_SCRIPT])
+        of_term, of_rare_terms = keys.search_term(partition, ""), keys.search_rare_terms(partition, 0)
+        script_keys: list[Key] = []
+        for term, _ids in postings:
+            number = rare_hash_number(term)
+            script_keys += (of_term.with_last_part(term.hex()), of_rare_terms.with_last_part(number))
+        arguments = [self._cap, self._rare_cap, *(part for pair in postings for part in pair)]
+        return ADD_POSTINGS_SCRIPT.command(script_keys, arguments)
 
 
 def partition_of_post(post_id: int) -> int:

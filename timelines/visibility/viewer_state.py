@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Command, EncodedPipeline, Key, Read, Reply, encode_int, encode_text, load_script
+from socialsite.store import Key, Read, Reply, load_script
 from timelines import keys
 from timelines.ids import ListId
 from timelines.visibility.filter import decode_filter
@@ -26,20 +26,14 @@ def read_viewer_relations(
     viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
 ) -> Read[ViewerRelations]:
     """Read the relations of the viewer to at most MAX_POSTS posts and MAX_AUTHORS authors."""
-    ids = b"".join([*map(encode_int, post_ids), *map(encode_int, author_ids)])
-    count = len(RELATIONSHIP_KEY_BUILDERS) + 5 + len(post_ids) + len(author_ids)
-    start = b"*%d\r\n%b%b" % (count, _encode_script_call(viewer_id), encode_int(len(post_ids)))
-    wire = b"%b%b%b" % (start, encode_text(str(now_ms)), ids)
-
-    def whole() -> Sequence[Command]:
-        arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
-        return [READER_STATE.command([build(viewer_id) for build in RELATIONSHIP_KEY_BUILDERS], arguments)]
+    arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
+    command = READER_STATE.command(_keys_of_viewer(viewer_id), arguments)
 
     def parse(replies: Sequence[Reply]) -> ViewerRelations:
         (hits,) = replies
         return ViewerRelations(viewer_id, now_ms) if hits == NO_HITS else _parse_hits(viewer_id, now_ms, hits)
 
-    return Read(EncodedPipeline([wire], whole, lambda: [keys.liked_posts(viewer_id)], [READER_STATE]), parse)
+    return Read([command], parse)
 
 
 def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ViewerRelations:
@@ -62,12 +56,5 @@ def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> V
 
 
 @lru_cache(maxsize=5_000)
-def _encode_script_call(viewer_id: AccountId) -> bytes:
-    """Return the encoded call of the script, including its keys, without its arguments."""
-    words = (
-        "EVALSHA",
-        READER_STATE.sha,
-        str(len(RELATIONSHIP_KEY_BUILDERS)),
-        *(build(viewer_id) for build in RELATIONSHIP_KEY_BUILDERS),
-    )
-    return b"".join(map(encode_text, words))
+def _keys_of_viewer(viewer_id: AccountId) -> tuple[Key, ...]:
+    return tuple(build(viewer_id) for build in RELATIONSHIP_KEY_BUILDERS)

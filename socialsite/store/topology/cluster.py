@@ -170,7 +170,7 @@ class ClusterNode(Node):
     async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:
         if self.replaced_by is not None:
             return await self.replaced_by.execute_all(commands)
-        commands = commands if isinstance(commands, Sequence) else list(commands)  # encoded commands stay bytes
+        commands = commands if isinstance(commands, Sequence) else list(commands)
         return await self._complete(commands, self._send_commands(commands))
 
     async def await_replies(self, sent: SentCommands) -> list[Reply]:

@@ -15,7 +15,7 @@ PLAIN = frozenset(
     cached characters check checks child clock cluster command commands config connection consumer context control
     changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
     directory disable event frames
-    dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed formats
+    dispatcher django domain dump errors estimate factory families fanouts fields flow flush followed formats
     forms
     forwarding gate gc graceful graph guard handler headers health hosts html identity ids indexing init
     initial instance inventory json
