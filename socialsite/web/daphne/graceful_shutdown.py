@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 
-from socialsite.web.daphne.flow_control import ResponseReader
+from socialsite.web.daphne.flow_control import WEBSOCKET_STATE_OPEN, ResponseReader
 
 DRAIN_TIMEOUT_S = 25.0
 """Time limit for running requests. Each takes at most 6 s (handler.REQUEST_DEADLINE_S), or longer for slow readers."""
@@ -25,8 +25,6 @@ IDLE_CONNECTION_LINGER_S = 1.0
 CLOSE_TIMEOUT_S = 3.0
 POLL_INTERVAL_S = 0.05
 CLOSE_CODE_SERVICE_RESTART = 1012
-WEBSOCKET_STATE_OPEN = 3
-"""autobahn's WebSocketProtocol.STATE_OPEN."""
 
 LifecycleHook = Callable[[], Awaitable[object]]
 log = structlog.stdlib.get_logger("socialsite.daphne")
