@@ -124,8 +124,7 @@ class AsyncHandler(ASGIHandler):
             async with waiting_for_reader(send, address) as send_and_wait:
                 await super().send_response(response, send_and_wait)
             return
-        stored = response.headers._store.values()  # `items()` would look up each header twice
-        headers = [(encode_header_name(name), value.encode("latin1")) for name, value in stored]
+        headers = [(encode_header_name(name), value.encode("latin1")) for name, value in response.headers.items()]
         for cookie in response.cookies.values():
             headers.append((b"Set-Cookie", cookie.output(header="").encode("ascii").strip()))
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})

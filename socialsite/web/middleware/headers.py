@@ -10,7 +10,7 @@ from functools import lru_cache
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpResponse
-from django.http.response import HttpResponseBase, ResponseHeaders
+from django.http.response import HttpResponseBase
 from django.templatetags.static import static
 from django.utils.http import http_date
 
@@ -70,18 +70,17 @@ def _date_header(now_s: int) -> str:
 
 
 @lru_cache(maxsize=128)
-def _stored_headers(policy: str, is_page: bool) -> dict[str, tuple[str, str]]:
-    """Return the headers that are the same for all pages, or all other responses, as Django stores them.
+def _common_headers(policy: str, is_page: bool) -> dict[str, str]:
+    """Return the headers that are the same for all pages, or all other responses.
 
-    Django would check each header of each response. By the header Link, the browser loads the style sheet while it
-    reads the page.
+    By the header Link, the browser loads the style sheet while it reads the page.
     """
     headers = {"X-Frame-Options": "DENY", "Permissions-Policy": PERMISSIONS_POLICY, "Vary": VARY_HEADER}
     if policy:
         headers["Content-Security-Policy"] = policy
     if is_page:
         headers["Link"] = f"<{static('css/site.css')}>; rel=preload; as=style"
-    return ResponseHeaders(headers)._store
+    return headers
 
 
 class HeadersMiddleware(Middleware):
@@ -96,14 +95,14 @@ class HeadersMiddleware(Middleware):
     async def _respond(self, request: SiteRequest) -> HttpResponseBase:
         response = await self.get_response(request)
         headers = response.headers
-        has_policy = "content-security-policy" in headers._store
-        is_file = has_policy and headers["Content-Security-Policy"].startswith("sandbox")  # the view sets the headers
+        is_file = headers.get("Content-Security-Policy", "").startswith("sandbox")  # the view sets the headers
         is_page = headers.get("Content-Type", "").startswith("text/html")
         leads_to_app = _leads_to_app(request)
         policy = "" if is_file else content_security_policy(_websocket_origin(request), leads_to_app)
         if leads_to_app:
             headers["Cross-Origin-Opener-Policy"] = "unsafe-none"  # else a popup loses the page of the app
-        headers._store.update(_stored_headers(policy, is_page))
+        for name, value in _common_headers(policy, is_page).items():
+            headers[name] = value
         if is_file and not response.cookies:
             del headers["Vary"]
             return response

@@ -13,14 +13,12 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 WEB, DAPHNE = "socialsite/web", "socialsite/web/daphne"
-STORE_OF_HEADERS = (f"{WEB}/handler.py", f"{WEB}/middleware/django_async.py", f"{WEB}/middleware/headers.py")
 HANDLER, UPLOADS, FLOW = (f"{WEB}/handler.py",), (f"{WEB}/uploads.py",), (f"{DAPHNE}/flow_control.py",)
 LIMITS, SHUTDOWN = (f"{DAPHNE}/request_limits.py",), (f"{DAPHNE}/graceful_shutdown.py",)
 METRIC_FILE, HISTOGRAM = ("socialsite/analytics/metrics_file.py",), ("socialsite/analytics/prometheus.py",)
 ENCODER = ("timelines/media/encoder.py",)
 
 PARTS = {
-    ("django.http.response", "ResponseHeaders"): {"_store": STORE_OF_HEADERS},
     ("django.http.response", "HttpResponseBase"): {"_resource_closers": HANDLER},
     ("django.core.handlers.asgi", "ASGIHandler"): dict.fromkeys(
         ("_middleware_chain", "_view_middleware", "_get_response_async", "run_get_response", "create_request"), HANDLER
