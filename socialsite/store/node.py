@@ -121,6 +121,7 @@ class Node:
         """Send commands that the caller has encoded. Error replies are in the list. The fan-out uses this method."""
         if self.replaced_by is not None:
             return await self.replaced_by.send_encoded(payload, replies, required_replicas=required_replicas)
+        await self._before_sending()
         if required_replicas:
             return await track_node(self, self._wait_connections.send(payload, replies, required_replicas))
         bulk_connection = await self._connect_bulk() if replies >= BULK_MIN_COMMANDS else None
@@ -133,6 +134,7 @@ class Node:
         """Run commands as `execute_all` does, and wait until `replicas` replicas have the writes. Raises NotDurable."""
         if self.replaced_by is not None:
             return await self.replaced_by.write_all(commands, replicas)
+        await self._before_sending()
         payload = b"".join(encode(as_eval(command)) for command in commands)
         confirmed = self._wait_connections.send(payload, len(commands), replicas)
         return await self._handle_error_replies(commands, await track_node(self, confirmed))
@@ -144,6 +146,7 @@ class Node:
         """
         if self.replaced_by is not None:
             return await self.replaced_by.blocking(*command, timeout_s=timeout_s)
+        await self._before_sending()
         async with self._get_connect_lock():
             idle = self._idle_blocking_connections
             connection = idle.pop() if idle else await self._open_connection()
@@ -203,10 +206,14 @@ class Node:
         """Close all connections, also those being opened. Later commands raise StoreUnavailable."""
         self._connections.close()
 
+    async def _before_sending(self) -> None:
+        """Check the server, on topologies whose servers may change."""
+
     async def _send_commands(self, commands: Sequence[Command]) -> list[Reply]:
         """Run commands in one round trip. Error replies are in the list."""
         if not commands:
             return []
+        await self._before_sending()
         connection = self._connection or await self._connect()
         if connection.is_read_only and any(map(is_write, commands)):
             await self._authorize_writes(connection)

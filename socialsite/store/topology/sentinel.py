@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from socialsite.store.address import Address
-from socialsite.store.commands import Command, Reply, encode
+from socialsite.store.commands import Command, encode
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node, SentCommands
@@ -43,21 +43,8 @@ class SentinelNode(Node):
         self._schedule_master_check()
         return super().send_now(commands)
 
-    async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
+    async def _before_sending(self) -> None:
         self._schedule_master_check()
-        return await super().send_encoded(payload, replies, required_replicas=required_replicas)
-
-    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        self._schedule_master_check()
-        return await super().write_all(commands, replicas)
-
-    async def blocking(self, *command: object, timeout_s: float) -> Reply:
-        self._schedule_master_check()
-        return await super().blocking(*command, timeout_s=timeout_s)
-
-    async def _send_commands(self, commands: Sequence[Command]) -> list[Reply]:
-        self._schedule_master_check()
-        return await super()._send_commands(commands)
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
         """Raise StoreUnavailable if the server is not a master, because the reply of Sentinel may be outdated."""

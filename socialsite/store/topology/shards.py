@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from socialsite.store.address import Address
-from socialsite.store.commands import Command, Reply, encode
+from socialsite.store.commands import Command, encode
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node, SentCommands
@@ -53,28 +53,12 @@ class ShardNode(Node):
     def send_now(self, commands: Sequence[Command]) -> SentCommands | None:
         return None if self._needs_lease() else super().send_now(commands)
 
-    async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        await self._ensure_lease()
-        return await super().send_encoded(payload, replies, required_replicas=required_replicas)
-
-    async def write_all(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        await self._ensure_lease()
-        return await super().write_all(commands, replicas)
-
-    async def blocking(self, *command: object, timeout_s: float) -> Reply:
-        await self._ensure_lease()
-        return await super().blocking(*command, timeout_s=timeout_s)
-
-    async def _send_commands(self, commands: Sequence[Command]) -> list[Reply]:
-        await self._ensure_lease()
-        return await super()._send_commands(commands)
-
     async def _prepare(self, connection: PipelinedConnection) -> None:
         """Verify the map first, so that a shard that restarted without its data is not read as empty."""
         await super()._prepare(connection)
         await self._verify_map(connection)
 
-    async def _ensure_lease(self) -> None:
+    async def _before_sending(self) -> None:
         if self._needs_lease():
             await self._renewal.join()
 
