@@ -1,4 +1,4 @@
-"""What a field of a post declares. post.py declares the fields in FIELDS.
+"""What a field of a post declares (docs/reference/decisions/post-fields.md). post.py declares the fields in FIELDS.
 
 Whatever depends on the fields of a post reads the declarations: forms, drafts, edits, the history of a post, JSON,
 search, filters, blocked words, feeds, pages for staff, export and import.
