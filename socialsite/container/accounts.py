@@ -32,7 +32,6 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.fanout.account_purge import request_purge
 from timelines.live_updates.service import LiveService
-from timelines.previews.queue import PreviewQueue
 from timelines.previews.verified_links import VerifiedLinkService
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.search.indexing import SearchIndexer
@@ -81,7 +80,7 @@ class AccountServices:
             accounts=data.accounts,
         )  # fmt: skip
         self.blocked_content = BlockedContent(site=self.site)
-        self.preview_queue = PreviewQueue(store)
+        self.preview_queue = JobQueue(store, "previews", is_heavy=True)
         self.verified_links = VerifiedLinkService(
             accounts=data.accounts, preview_queue=self.preview_queue, outgoing=self.outgoing,
             limits=self.action_limits, clock=clock, link_previews=config.link_previews,

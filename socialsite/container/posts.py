@@ -26,7 +26,7 @@ class PostServices(TimelineServices):
             replies=data.threads, pins=data.pins, quotes=data.quotes,
         )  # fmt: skip
         self.post_writer = PostWriter(
-            id_generator=self.ids, posts=data.posts, author_timelines=self.author_timelines, outbox=self.outbox,
+            ids=self.ids, posts=data.posts, author_timelines=self.author_timelines, outbox=self.outbox,
             live=self.live, meter=self.meter,
         )  # fmt: skip
         self.new_hashtags = NewHashtagLimit(

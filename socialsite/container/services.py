@@ -6,6 +6,7 @@ from accounts.mail.handler import JOB_TIMEOUT_S as MAIL_TIMEOUT_S
 from accounts.mail.queue import MAILS_AT_ONCE
 from socialsite.container.posts import PostServices
 from socialsite.container.repositories import AnyClock
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import BackgroundQueue
 from socialsite.service import Service, require_all_built
 from socialsite.service_config import ServiceConfig
@@ -18,7 +19,8 @@ from timelines.audit.sampler import AuditSampler
 from timelines.demo.load import DemoLoader
 from timelines.exporting.archive import ArchiveSources
 from timelines.exporting.service import ExportService
-from timelines.exporting.transfer import JOB_TIMEOUT_S, ArchiveQueue, ExportQueue
+from timelines.exporting.transfer import JOB_TIMEOUT_S
+from timelines.exporting.transfer import RETRY_POLICY as TRANSFER_RETRIES
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.fanout.rebuild_timelines import RebuildService
@@ -84,8 +86,9 @@ class Services(PostServices):
 
     def _build_transfers(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
-        self.archive_queue = ArchiveQueue(store)
-        self.export_queue = ExportQueue(store)
+        self.archive_queue = JobQueue(store, "archives", TRANSFER_RETRIES, is_heavy=True)
+        """The imports, and the exports that an earlier release added."""
+        self.export_queue = JobQueue(store, "exports", TRANSFER_RETRIES, is_heavy=True)
         self.archive_sources = ArchiveSources(
             store=store, accounts=self.accounts, posts=data.posts, author_feeds=data.author_feeds, follows=data.follows,
             blocks_and_mutes=data.blocks_and_mutes, lists=data.lists, members=data.members, filters=data.filters,

@@ -2,6 +2,7 @@
 
 from accounts.ports import BadgePort
 from socialsite.container.accounts import AccountServices
+from socialsite.recipes.job_queue import JobQueue
 from timelines.digests.service import DigestService
 from timelines.filters.service import FilterService
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -15,7 +16,7 @@ from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService
 from timelines.live.channels import ChannelResolver
 from timelines.markers.service import MarkerService
-from timelines.media.processing import MediaProcessing, MediaQueue
+from timelines.media.processing import MediaProcessing
 from timelines.media.service import MediaService
 from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotificationService
@@ -31,7 +32,8 @@ from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.push.jobs import PushSending
-from timelines.push.service import PushQueue, PushService
+from timelines.push.service import RETRY_POLICY as PUSH_RETRIES
+from timelines.push.service import PushService
 from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.hydration import Sources
 from timelines.reading.pipeline import ReadPipeline
@@ -69,7 +71,7 @@ class TimelineServices(AccountServices):
 
     def _build_pictures(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
-        self.media_queue = MediaQueue(store)
+        self.media_queue = JobQueue(store, "media", is_heavy=True)
         self.media_files = MediaFiles()
         self.media = MediaService(
             rows=data.media_rows, files=self.media_files, jobs=self.media_queue, posts=data.posts,
@@ -87,7 +89,7 @@ class TimelineServices(AccountServices):
 
     def _build_notifications(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
-        self.push_queue = PushQueue(store)
+        self.push_queue = JobQueue(store, "push", PUSH_RETRIES)
         self.push = PushService(
             push_subscriptions=data.push_subscriptions, push_queue=self.push_queue, sessions=self.sessions,
             outgoing=self.outgoing, limits=self.action_limits, clock=clock, push_enabled=config.push_enabled,

@@ -11,6 +11,7 @@ from msgspec import structs
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, Caller, address_identifier, request_address
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.service import Service
 from timelines.errors import TransferNotFound, TransferUnderWay
@@ -19,8 +20,6 @@ from timelines.exporting.repository import Transfers
 from timelines.exporting.transfer import (
     FILE_NAME,
     FOLDER,
-    ArchiveQueue,
-    ExportQueue,
     ImportContent,
     Transfer,
     TransferJob,
@@ -41,8 +40,8 @@ class ExportService(Service):
     """Writes the archives of accounts, and keeps the transfers of both directions."""
 
     transfers: Transfers
-    jobs: ArchiveQueue
-    export_jobs: ExportQueue
+    jobs: JobQueue
+    export_jobs: JobQueue
     sources: ArchiveSources
     media: MediaService
     files: MediaFiles

@@ -8,15 +8,17 @@ import msgspec
 
 from socialsite.ids import AccountId
 from socialsite.recipes.job import make_job_decoder
-from socialsite.recipes.job_queue import JobQueue, RetryPolicy
-from socialsite.store import Store
+from socialsite.recipes.job_queue import RetryPolicy
 
 TRANSFERS_CAP: Final = 20
 """The number of exports and imports of an account that are stored."""
 STALLED_MS = 3_600_000
 """A transfer that made no progress for so long has lost its job, and may be replaced or continued."""
 JOB_TIMEOUT_S = 1_800.0
-QUEUE_NAME = "archives"
+RETRY_POLICY = RetryPolicy(
+    stuck_after_ms=int(JOB_TIMEOUT_S * 1000) + 60_000, retry_delays_ms=(500, 1_000, 2_000, 4_000, *(8_000,) * 8)
+)
+"""A job takes minutes, and is repeated more often than other jobs."""
 FOLDER = "archives"
 """The folder of the storage with the files of transfers. No page serves it."""
 FILE_NAME = re.compile(r"([1-9][0-9]{0,15})-([1-9][0-9]{0,15})-([0-9a-f]{32})")
@@ -92,24 +94,3 @@ class TransferJob(msgspec.Struct, frozen=True, tag="transfer"):
 
 encode_job = msgspec.msgpack.Encoder().encode
 decode_job: Callable[[bytes], TransferJob] = make_job_decoder(TransferJob)
-
-
-class ArchiveQueue(JobQueue):
-    """The queue of imports. A job takes minutes, and is repeated more often than other jobs.
-
-    It also has the exports that an earlier release added.
-    """
-
-    def __init__(self, store: Store, name: str = QUEUE_NAME) -> None:
-        policy = RetryPolicy(
-            stuck_after_ms=int(JOB_TIMEOUT_S * 1000) + 60_000,
-            retry_delays_ms=(500, 1_000, 2_000, 4_000, *(8_000,) * 8),
-        )
-        super().__init__(store, name, policy, is_heavy=True)
-
-
-class ExportQueue(ArchiveQueue):
-    """The queue of exports, which do not wait for imports."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, "exports")

@@ -20,13 +20,11 @@ import structlog
 from socialsite.disk import is_storage_failure
 from socialsite.ids import AccountId
 from socialsite.recipes.job import PermanentFailure, make_job_decoder
-from socialsite.recipes.job_queue import JobQueue
-from socialsite.store import Store, StoreUnavailable
+from socialsite.store import StoreUnavailable
 from timelines.media.media import CONTENT_TYPES, Crop, Media, MediaSize, media_file, parse_name, upload_file
 from timelines.media.repository import MediaRows
 from timelines.media.storage import MediaFiles, TemporaryMedia, open_descriptor
 
-QUEUE_NAME = "media"
 PICTURES_AT_ONCE = max(1, min(2, os.cpu_count() or 1))
 ENCODER_TIMEOUT_S = 30.0
 RESULT_MAX_BYTES = 4_096
@@ -74,13 +72,6 @@ def postpones_storage_failures() -> Iterator[None]:
             raise
         log.error("storage_unavailable", reason=str(error))
         raise FilesUnavailable(str(error)) from error
-
-
-class MediaQueue(JobQueue):
-    """The queue of uploads that are not encoded yet."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, QUEUE_NAME, is_heavy=True)
 
 
 encode_job = msgspec.msgpack.Encoder().encode

@@ -20,6 +20,7 @@ from accounts.domain import DELETED, PictureKind
 from socialsite.errors import Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.service import Service
 from socialsite.site.service import SiteService
@@ -45,7 +46,7 @@ from timelines.media.media import (
     upload_file,
     validate_alt,
 )
-from timelines.media.processing import EncodePicture, MediaQueue, encode_job
+from timelines.media.processing import EncodePicture, encode_job
 from timelines.media.repository import FolderUse, MediaRows
 from timelines.media.storage import MediaFiles
 from timelines.posts.post import MediaAttachment, Post
@@ -77,7 +78,7 @@ class MediaService(Service):
 
     rows: MediaRows
     files: MediaFiles
-    jobs: MediaQueue
+    jobs: JobQueue
     posts: PostRepository
     accounts: AccountService
     ids: PostIdGenerator

@@ -8,10 +8,7 @@ import structlog
 from socialsite.ids import AccountId, PostId
 from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse
 from socialsite.recipes.job import make_job_decoder
-from socialsite.recipes.job_queue import JobQueue
-from socialsite.store import Store
 
-QUEUE_NAME = "previews"
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
 PAGE_MAX_BYTES = 2 * 1024 * 1024
 """As in Mastodon. Large sites have their titles behind 700 kB of scripts."""
@@ -38,13 +35,6 @@ class CheckLinks(msgspec.Struct, frozen=True, tag="links"):
 
 encode_job = msgspec.msgpack.Encoder().encode
 decode_job: Callable[[bytes], FetchPreview | CheckLinks] = make_job_decoder(FetchPreview | CheckLinks)
-
-
-class PreviewQueue(JobQueue):
-    """The queue of links to fetch."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, QUEUE_NAME, is_heavy=True)
 
 
 async def fetch(

@@ -9,6 +9,7 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, worker_caller
 from socialsite.outgoing.requests import OutgoingClient, join_url
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.service import Service
 from timelines.errors import PostNotFound
 from timelines.live_updates.service import LiveService
@@ -21,7 +22,6 @@ from timelines.previews.queue import (
     PREVIEWS_PER_DAY,
     CheckLinks,
     FetchPreview,
-    PreviewQueue,
     decode_job,
     encode_job,
     fetch,
@@ -47,7 +47,7 @@ RENEWAL_SENDER = AccountId(0)
 class PreviewService(Service):
     previews: PreviewRepository
     expired_previews: ExpiredPreviews
-    preview_queue: PreviewQueue
+    preview_queue: JobQueue
     verified_links: VerifiedLinkService
     posts: PostRepository
     media: MediaService

@@ -17,10 +17,11 @@ from accounts.profile_texts import decode_fields, encode_fields
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, worker_caller
 from socialsite.outgoing.requests import OutgoingClient
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import StoreUnavailable
 from timelines.previews.page import decode_page, read_links
 from timelines.previews.preview import find_link
-from timelines.previews.queue import PREVIEWS_PER_DAY, CheckLinks, PreviewQueue, encode_job, fetch_page
+from timelines.previews.queue import PREVIEWS_PER_DAY, CheckLinks, encode_job, fetch_page
 
 CHECK_INTERVAL_MS = 3_600_000
 log = structlog.stdlib.get_logger("timelines.previews")
@@ -29,7 +30,7 @@ log = structlog.stdlib.get_logger("timelines.previews")
 @dataclass(kw_only=True, slots=True)
 class VerifiedLinkService:
     accounts: AccountRepository
-    preview_queue: PreviewQueue
+    preview_queue: JobQueue
     outgoing: OutgoingClient
     limits: ActionLimits
     clock: TimeSource

@@ -43,21 +43,17 @@ class Reservation:
 class PostWriter:
     """Reserves ids, writes posts, adds them to the author's timelines and announces them."""
 
-    id_generator: PostIdGenerator
+    ids: PostIdGenerator
     posts: PostRepository
     author_timelines: AuthorTimelines
     outbox: JobQueue
     live: LiveService
     meter: Meter
 
-    def next_id(self) -> PostId:
-        """Return a new id without a reservation."""
-        return self.id_generator.next_id()
-
     async def reserve_id(self) -> PostId:
-        post_id = self.next_id()
+        post_id = self.ids.next_id()
         while not await self.posts.reserve_id(post_id):
-            post_id = self.next_id()
+            post_id = self.ids.next_id()
         return post_id
 
     async def resolve_reservation(self, post_id: PostId, author_id: AccountId, now_ms: int) -> Reservation | None:

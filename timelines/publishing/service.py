@@ -390,7 +390,7 @@ class PublishingService(Service):
         """Return a new id, or the id of the first request with the same key. Raises IdempotencyConflict."""
         if key_digest is None:
             return Reservation(await self.post_writer.reserve_id(), is_new=True)
-        offered = replace(record, post_id=self.post_writer.next_id())
+        offered = replace(record, post_id=self.post_writer.ids.next_id())
         is_reserved, agreement = await run_together(
             self.posts.reserve_id(offered.post_id), self.posts.claim_idempotency_key(author_id, key_digest, offered)
         )

@@ -16,11 +16,10 @@ from socialsite.limits import ActionLimits
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.service import Service
-from socialsite.store import Read, Store, StoreError
+from socialsite.store import Read, StoreError
 from timelines.push.repository import SUBSCRIPTIONS_CAP, PushSubscriptions
 from timelines.push.subscription import PushPolicy, PushSubscription, VapidKey
 
-QUEUE_NAME = "push"
 RETRY_POLICY = RetryPolicy(retry_delays_ms=(2_000, 30_000, 300_000, 1_800_000), stuck_after_ms=3_600_000)
 log = structlog.stdlib.get_logger("timelines.push")
 
@@ -47,13 +46,6 @@ class PushText(msgspec.Struct, frozen=True, tag="text"):
 encode_job = msgspec.msgpack.Encoder().encode
 
 
-class PushQueue(JobQueue):
-    """The queue of messages to devices."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, QUEUE_NAME, RETRY_POLICY)
-
-
 @dataclass(kw_only=True, slots=True)
 class PushService(Service):
     """Subscribes devices, and queues the messages of new notifications.
@@ -63,7 +55,7 @@ class PushService(Service):
     """
 
     push_subscriptions: PushSubscriptions
-    push_queue: PushQueue
+    push_queue: JobQueue
     sessions: SessionService
     outgoing: OutgoingClient
     limits: ActionLimits
