@@ -3,12 +3,12 @@
 from socialsite.container.timelines import TimelineServices
 from timelines.drafts.service import DraftService
 from timelines.polls.service import PollService
-from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.edits import EditService
 from timelines.publishing.hashtag_limit import NewHashtagLimit
 from timelines.publishing.held_links import FirstLinks
 from timelines.publishing.post_writer import PostWriter
 from timelines.publishing.service import PublishingService
+from timelines.publishing.timeline_writer import TimelineWriter
 from timelines.quotes.service import QuoteService
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.edit_notifications import EditNotifications
@@ -20,13 +20,13 @@ class PostServices(TimelineServices):
 
     def _build_publishing(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
-        self.author_timelines = AuthorTimelines(
+        self.timeline_writer = TimelineWriter(
             posts=data.posts, author_feeds=data.author_feeds, public_timeline=data.public,
             hashtag_timelines=data.hashtag_timelines, homes=data.homes, search_indexer=self.search_indexer,
             replies=data.threads, pins=data.pins, quotes=data.quotes,
         )  # fmt: skip
         self.post_writer = PostWriter(
-            ids=self.ids, posts=data.posts, author_timelines=self.author_timelines, outbox=self.outbox,
+            ids=self.ids, posts=data.posts, timeline_writer=self.timeline_writer, outbox=self.outbox,
             live=self.live, meter=self.meter,
         )  # fmt: skip
         self.new_hashtags = NewHashtagLimit(
@@ -36,7 +36,7 @@ class PostServices(TimelineServices):
         self.first_links = FirstLinks(posts=data.posts, author_feeds=data.author_feeds, site=self.site)
         self.boosts = BoostService(
             reactions=data.reactions, posts=data.posts, post_writer=self.post_writer,
-            author_timelines=self.author_timelines, outbox=self.outbox, live=self.live,
+            timeline_writer=self.timeline_writer, outbox=self.outbox, live=self.live,
             notifications=self.notifications,
         )  # fmt: skip
         self.quotes = QuoteService(
@@ -44,7 +44,7 @@ class PostServices(TimelineServices):
             follows=data.follows, live=self.live,
         )  # fmt: skip
         self.publishing = PublishingService(
-            posts=data.posts, post_writer=self.post_writer, author_timelines=self.author_timelines, live=self.live,
+            posts=data.posts, post_writer=self.post_writer, timeline_writer=self.timeline_writer, live=self.live,
             boosts=self.boosts, pipeline=self.pipeline, memory=self.memory, post_max_length=config.post_max_length,
             new_hashtags=self.new_hashtags, posts_per_day=config.posts_per_day,
             poll_max_options=config.poll_max_options, limits=self.action_limits, media=self.media, quotes=data.quotes,
@@ -52,7 +52,7 @@ class PostServices(TimelineServices):
             hold_post=lambda author_id, form: self.drafts.hold(author_id, form), first_links=self.first_links,
         )  # fmt: skip
         self.edits = EditService(
-            posts=data.posts, publishing=self.publishing, author_timelines=self.author_timelines, outbox=self.outbox,
+            posts=data.posts, publishing=self.publishing, timeline_writer=self.timeline_writer, outbox=self.outbox,
             live=self.live, media=self.media, limits=self.action_limits,
         )  # fmt: skip
         self.drafts = DraftService(

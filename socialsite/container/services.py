@@ -135,13 +135,13 @@ class Services(PostServices):
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
         self.purging = AccountPurge(
             store=store, accounts=self.accounts, posts=data.posts, profiles=data.author_feeds,
-            author_timelines=self.author_timelines, follows=data.follows, lists=data.lists, members=data.members,
+            timeline_writer=self.timeline_writer, follows=data.follows, lists=data.lists, members=data.members,
             homes=data.homes, list_timelines=data.list_timelines, blocks_and_mutes=data.blocks_and_mutes,
             follow_requests=data.follow_requests, reactions=self.reactions, boosts=self.boosts, polls=data.poll_votes,
             media=self.media, exports=self.exports, reports=self.reports,
         )  # fmt: skip
         self.fan_out = FanOutService(
-            posts=data.posts, author_timelines=self.author_timelines, account_purge=self.purging, boosts=self.boosts,
+            posts=data.posts, timeline_writer=self.timeline_writer, account_purge=self.purging, boosts=self.boosts,
             indexing=self.search_indexer, fan_out_on_read=self.fan_out_on_read, follows=data.follows,
             members=data.members, homes=data.homes, list_timelines=data.list_timelines, accounts=self.accounts,
             live=self.live, media=self.media, lag=data.lag, meter=self.meter, clock=clock,

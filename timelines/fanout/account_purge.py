@@ -27,7 +27,7 @@ from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.polls import PollRepository
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.timeline_writer import TimelineWriter
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService
 from timelines.reports.service import ReportService
@@ -50,7 +50,7 @@ class AccountPurge:
     accounts: AccountService
     posts: PostRepository
     profiles: AuthorFeedRepository
-    author_timelines: AuthorTimelines
+    timeline_writer: TimelineWriter
     follows: Follows
     lists: Lists
     members: ListMembers
@@ -112,7 +112,7 @@ class AccountPurge:
         deleted_boosts = await self.boosts.delete_boosts(post_id)
         post = post or await self.posts.find_tombstone(account_id, post_id)
         if post is not None:
-            await self.author_timelines.remove(post, former)
+            await self.timeline_writer.remove(post, former)
         else:
             await self.profiles.remove(account_id, post_id)
         return deleted_boosts

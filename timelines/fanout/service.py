@@ -48,7 +48,7 @@ from timelines.popular.service import PopularPostsService
 from timelines.posts.post import Post
 from timelines.posts.repository import EditResult, PostRepository, WriteResult
 from timelines.previews.service import PreviewService
-from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.timeline_writer import TimelineWriter
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.edit_notifications import EditNotifications
 from timelines.reading.fan_out_on_read import FanOutOnRead
@@ -65,7 +65,7 @@ class FanOutService:
     """Performs the jobs of the outbox."""
 
     posts: PostRepository
-    author_timelines: AuthorTimelines
+    timeline_writer: TimelineWriter
     account_purge: AccountPurge
     boosts: BoostService
     indexing: SearchIndexer
@@ -117,8 +117,8 @@ class FanOutService:
             self.meter.count_post(post.author_id)
         elif result is WriteResult.EDITED and (newest := await self.posts.find(post.id)) is not None:
             post = newest
-        await run_together(self.author_timelines.add(post, is_repeat=True), self.indexing.add_or_defer(post))
-        if not await self.author_timelines.still_exists(post):
+        await run_together(self.timeline_writer.add(post, is_repeat=True), self.indexing.add_or_defer(post))
+        if not await self.timeline_writer.still_exists(post):
             return ()
         calls = [
             self.notifications.notify(post), self.trends.count_post(post), self.popular.count_answer(post),
@@ -137,7 +137,7 @@ class FanOutService:
             if edited.extra.media and await self.posts.find_value(edited.id) == bytes(job.former):
                 await self.media.attach(edited)
             result = await self.posts.edit(edited.id, bytes(job.former), bytes(job.value))
-        versions = await self.author_timelines.update(edited.id)
+        versions = await self.timeline_writer.update(edited.id)
         if versions[number : number + 1] != [edited]:  # the post was deleted, or another edit was stored first
             return ()
         newest = versions[-1]

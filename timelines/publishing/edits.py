@@ -25,11 +25,11 @@ from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import UNEDITED_DETAILS, Poll, Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
-from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.content_rules import check_mentions
 from timelines.publishing.forms import EditForm
 from timelines.publishing.polls import PollForm
 from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService
+from timelines.publishing.timeline_writer import TimelineWriter
 
 VERSIONS_CAP = 50
 """The maximum number of edits of a post."""
@@ -42,7 +42,7 @@ class EditService(Service):
 
     posts: PostRepository
     publishing: PublishingService
-    author_timelines: AuthorTimelines
+    timeline_writer: TimelineWriter
     outbox: JobQueue
     live: LiveService
     media: MediaService
@@ -197,7 +197,7 @@ class EditService(Service):
 
     async def _update_derived(self, post_id: PostId, *, announces: bool) -> Post:
         """Update hashtags, search and quotes to the newest version of the post, and announce it if `announces`."""
-        versions = await self.author_timelines.update(post_id)
+        versions = await self.timeline_writer.update(post_id)
         if not versions:
             raise PostNotFound
         quote_ids = await self.publishing.quotes.read(post_id, ABOVE_ALL_IDS, ANNOUNCED_QUOTES, upward=False)

@@ -20,7 +20,7 @@ from timelines.live_updates.service import LiveService
 from timelines.posts.post import PUBLIC, Post, PostDetails
 from timelines.posts.repository import PostRepository, WriteResult
 from timelines.posts.stored_values import PostState
-from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.timeline_writer import TimelineWriter
 
 RESERVATION_TIMEOUT_MS = 60_000  # a post with an older id would appear too far down on timelines
 
@@ -45,7 +45,7 @@ class PostWriter:
 
     ids: PostIdGenerator
     posts: PostRepository
-    author_timelines: AuthorTimelines
+    timeline_writer: TimelineWriter
     outbox: JobQueue
     live: LiveService
     meter: Meter
@@ -88,18 +88,18 @@ class PostWriter:
         """
         if not exists:
             await self._store_job(post)
-        result, _ = await run_together(self._write(post), self.author_timelines.add(post))
+        result, _ = await run_together(self._write(post), self.timeline_writer.add(post))
         if result.exists:
             await self._confirm(post)
             return result
-        await self.author_timelines.remove(post)
+        await self.timeline_writer.remove(post)
         if result is WriteResult.DELETED:
             raise PostNotFound
         return result
 
     async def add_to_timelines(self, post: Post) -> None:
         """Add the post to the author's own timelines. Raises PostNotFound if it was deleted meanwhile."""
-        await self.author_timelines.add(post)
+        await self.timeline_writer.add(post)
         await self._confirm(post)
 
     async def _store_job(self, post: Post) -> None:
@@ -118,7 +118,7 @@ class PostWriter:
         announcements = [self.live.entry_published(post)]
         if post.in_reply_to is not None:
             announcements.append(self.live.counts_changed(post.in_reply_to))
-        reads = run_together(self.author_timelines.still_exists(post), *announcements)
+        reads = run_together(self.timeline_writer.still_exists(post), *announcements)
         exists, *_ = await wait_for_aof_during(reads)
         if not exists:
             raise PostNotFound

@@ -32,7 +32,6 @@ from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
 from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, SHORT_TEXTS, Post, PostDetails
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import IdempotencyRecord, PostRepository
-from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.content_rules import check_mentions, text_refusal
 from timelines.publishing.forms import PostForm
@@ -45,6 +44,7 @@ from timelines.publishing.post_writer import (
     hash_request,
     idempotency_key_digest,
 )
+from timelines.publishing.timeline_writer import TimelineWriter
 from timelines.quotes.service import QuoteService
 from timelines.reading.pipeline import ReadPipeline
 from timelines.text.post_text import TextRefused, check_post_text, grapheme_count
@@ -83,7 +83,7 @@ class PublishingService(Service):
 
     posts: PostRepository
     post_writer: PostWriter
-    author_timelines: AuthorTimelines
+    timeline_writer: TimelineWriter
     live: LiveService
     boosts: BoostRemover
     pipeline: ReadPipeline
@@ -315,7 +315,7 @@ class PublishingService(Service):
             post = await self.posts.find_tombstone(account_id, post_id)  # an earlier deletion may be incomplete
             if post is None:
                 raise PostNotFound
-        await self.author_timelines.remove(post, versions[:-1])
+        await self.timeline_writer.remove(post, versions[:-1])
         await self.live.post_deleted(post_id)
         await self.announce_quotes(quote_ids)
         await self.boosts.delete_boosts(post_id)

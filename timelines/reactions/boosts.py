@@ -18,8 +18,8 @@ from timelines.live_updates.service import LiveService
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostWriter, Reservation
+from timelines.publishing.timeline_writer import TimelineWriter
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 MAX_TRIES = 20
@@ -34,7 +34,7 @@ class BoostService:
     reactions: Reactions
     posts: PostRepository
     post_writer: PostWriter
-    author_timelines: AuthorTimelines
+    timeline_writer: TimelineWriter
     outbox: JobQueue
     live: LiveService
     notifications: NotificationService
@@ -98,14 +98,14 @@ class BoostService:
 
     async def _delete(self, boost: Post) -> None:
         await self.posts.delete(boost.id, boost.author_id, include_reserved=True)
-        await self.author_timelines.remove(boost)
+        await self.timeline_writer.remove(boost)
         await self.reactions.sync_index(ReactionKind.BOOST, boost.shown_id, boost.author_id)
 
     async def _remove(self, boost: Post) -> None:
         original_id, account_id = boost.shown_id, boost.author_id
         # Also delete a reserved id, because a request or the worker may be about to write the boost.
         await self.posts.delete(boost.id, account_id, include_reserved=True)
-        await self.author_timelines.remove(boost)
+        await self.timeline_writer.remove(boost)
         await self.reactions.remove(ReactionKind.BOOST, original_id, account_id, only_at=boost.id)
         await self.reactions.sync_index(ReactionKind.BOOST, original_id, account_id)
         await self.live.boost_removed(boost)
@@ -140,8 +140,8 @@ class BoostService:
             if is_new:
                 await self.post_writer.add_to_timelines(boost)
             else:
-                await self.author_timelines.add(boost, is_repeat=True)
-                await self.author_timelines.still_exists(boost)
+                await self.timeline_writer.add(boost, is_repeat=True)
+                await self.timeline_writer.still_exists(boost)
         except PostNotFound:
             return  # undone meanwhile, which the response shows
 

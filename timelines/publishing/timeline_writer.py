@@ -21,7 +21,7 @@ from timelines.search.indexing import SearchIndexer
 
 
 @dataclass(kw_only=True, slots=True)
-class AuthorTimelines:
+class TimelineWriter:
     """Adds a stored post to the timelines, or removes a deleted post from them."""
 
     posts: PostRepository
