@@ -243,9 +243,9 @@ def read_texts() -> list[str]:
 async def store_posts(
     services: "Services", chance: random.Random, ids: Sequence["AccountId"], posts: Sequence["Post"]
 ) -> None:
-    """Store posts, author feeds, boosts, likes and counts, and the public timeline."""
+    """Store posts, author timelines, boosts, likes and counts, and the public timeline."""
     from timelines import keys
-    from timelines.author_feeds.hashtag_timelines import add_commands as add_hashtags
+    from timelines.author_timelines.hashtag_timelines import add_commands as add_hashtags
     from timelines.posts.post import encode_post
 
     likers = ids[: max(1, len(ids) // 10)]
@@ -254,7 +254,7 @@ async def store_posts(
 
     def commands_of(post: "Post") -> "Iterator[Command]":
         yield "SET", keys.post(post.id), encode_post(post)
-        yield "ZADD", keys.author_feed(post.author_id), post.id, post.id
+        yield "ZADD", keys.author_timeline(post.author_id), post.id, post.id
         if post.boost_of is not None:
             yield "ZADD", keys.boosts(post.boost_of), post.id, post.author_id
             yield "ZADD", keys.boosted_posts(post.author_id), post.created_ms, post.boost_of

@@ -71,7 +71,7 @@ async def _create_accounts(services: "Services", followed: int) -> "tuple[Accoun
         for _ in range(min(5_000, 1 + round(chance.lognormvariate(3.7, 1.2)))):
             post_id = id_at(now_ms - 10_000 - chance.randrange(YEAR_MS), chance.randrange(4096))
             ids.append((post_id, writer))
-            commands.append(("ZADD", keys.author_feed(writer), post_id, post_id))
+            commands.append(("ZADD", keys.author_timeline(writer), post_id, post_id))
     for start in range(0, len(commands), 2_000):
         await services.store.execute_all(commands[start : start + 2_000])
     newest = sorted(ids, reverse=True)[:2_000]

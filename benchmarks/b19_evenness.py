@@ -49,7 +49,7 @@ async def publish_by_everybody(place: "Place", followers: dict[int, list[int]]) 
         await services.store.execute_all(homes)
     for author, readers in followers.items():
         post_id = services.ids.next_id()
-        await services.repositories.author_feeds.add(AccountId(author), post_id)
+        await services.repositories.author_timelines.add(AccountId(author), post_id)
         await services.repositories.homes.push(readers, post_id)
 
 

@@ -131,7 +131,7 @@ async def store_posts(services: Services, posts: Sequence[Post]) -> None:
     """Store the posts as publish does, and the public timeline."""
     commands: list[Command] = []
     for post in posts:
-        profile = keys.author_feed(post.author_id)
+        profile = keys.author_timeline(post.author_id)
         commands += [("SET", keys.post(post.id), encode_post(post)), ("ZADD", profile, post.id, post.id)]
         if post.in_reply_to:
             commands.append(("ZADD", keys.replies(post.in_reply_to), post.id, post.id))

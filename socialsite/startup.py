@@ -213,7 +213,7 @@ async def check_partitions(store: Store, follows: int, profiles: int = 1) -> Non
     """
     keys_by_setting = {
         "FOLLOW_PARTITIONS": (keys.follow_partitions(), follows),
-        "PROFILE_PARTITIONS": (keys.author_feed_partitions(), profiles),
+        "PROFILE_PARTITIONS": (keys.author_timeline_partitions(), profiles),
     }
     for setting, (key, partitions) in keys_by_setting.items():
         recorded = await store.node(key).execute("GET", key)  # read first, because a full server refuses SET

@@ -218,7 +218,7 @@ reports_about = single_key(
 reports_by = single_key(
     "timelines:{reports}:by", "zset", "`<reporter>:<id>` of reports whose reporter exists", cap="REPORTS_CAP")
 
-# Timelines. Author feeds are sources, homes and list timelines are caches.
+# Timelines. Author timelines are sources, homes and list timelines are caches.
 
 HOME_TIMELINE_KEY_PATTERN = b"timelines:{%d}:home"
 LIST_TIMELINE_KEY_PATTERN = b"timelines:{l%d}:posts"
@@ -230,17 +230,17 @@ home_timeline = cached_key(key_by_id(
 list_timeline = key_by_id(
     "timelines:{l<list>}:posts", "list", "as a home, of the list's members",
     role=CACHE, cap="LIST_CAP", trimmed_as="list_entries", lifetime="HOME_TTL_DAYS unread")
-author_feed = cached_key(key_by_id(
+author_timeline = cached_key(key_by_id(
     "timelines:{<account>}:profile", "zset", "ids of the account's posts. Publish and the worker add to it",
-    plain_name="author feed", cap="PROFILE_CAP", trimmed_as="profile_entries", purged_apart=True, grows=True))
-part_of_author_feed: Callable[[int, int], Key] = key_family(
+    plain_name="author timeline", cap="PROFILE_CAP", trimmed_as="profile_entries", purged_apart=True, grows=True))
+part_of_author_timeline: Callable[[int, int], Key] = key_family(
     "timelines:{q<part>}:profile:<account>", "zset",
     "one part of the ids of the account's posts. `<part>` is the account's id times PROFILE_PARTITIONS plus the number"
     " of the part, so each part has a tag and a node of its own",
-    plain_name="part of an author feed", cap="PROFILE_CAP", trimmed_as="profile_entries", grows=True,
+    plain_name="part of an author timeline", cap="PROFILE_CAP", trimmed_as="profile_entries", grows=True,
     condition="PROFILE_PARTITIONS is above 1")
-author_feed_partitions = single_key(
-    "timelines:{map}:partitions", "string", "number of parts of an author feed, fixed at the first start",
+author_timeline_partitions = single_key(
+    "timelines:{map}:partitions", "string", "number of parts of an author timeline, fixed at the first start",
     role=INSTALLATION)
 hashtag_timeline = key_by_word(
     "timelines:{<hex>}:tag", "zset",
@@ -349,28 +349,28 @@ repair_log = single_key(
 # fmt: on
 
 
-def author_feed_part(account_id: int, number: int, count: int) -> Key:
-    return part_of_author_feed(account_id * count + number, account_id)
+def author_timeline_part(account_id: int, number: int, count: int) -> Key:
+    return part_of_author_timeline(account_id * count + number, account_id)
 
 
-class AuthorFeedKeys:
-    """The keys of an author feed: one key, or one key per part (Redis in Action, listing 10.13)."""
+class AuthorTimelineKeys:
+    """The keys of an author timeline: one key, or one key per part (Redis in Action, listing 10.13)."""
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
 
     def of_post(self, account_id: int, post_id: int) -> Key:
         if self._partitions == 1:
-            return author_feed(account_id)
+            return author_timeline(account_id)
         number = partition_of_pair(account_id, post_id, self._partitions)
-        return author_feed_part(account_id, number, self._partitions)
+        return author_timeline_part(account_id, number, self._partitions)
 
-    def feed_keys(self, account_id: int) -> list[Key]:
+    def timeline_keys(self, account_id: int) -> list[Key]:
         if self._partitions == 1:
-            return [author_feed(account_id)]
-        return [author_feed_part(account_id, number, self._partitions) for number in range(self._partitions)]
+            return [author_timeline(account_id)]
+        return [author_timeline_part(account_id, number, self._partitions) for number in range(self._partitions)]
 
 
-def author_feed_owner(key: Key) -> int:
-    """Return the account id in the key of a feed, or of a part of a feed."""
+def author_timeline_owner(key: Key) -> int:
+    """Return the account id in the key of an author timeline, or of a part of one."""
     return int(key.rpartition(":")[2] if key.tag.startswith("q") else key.tag)

@@ -57,7 +57,7 @@ class AccountOverview(NamedTuple):
 
 async def find_shown_posts(services: Services, account_id: AccountId, chosen: Collection[int] = ()) -> list[Post]:
     """Return the newest posts and the chosen ones of an account. Posts for followers are left out unless chosen."""
-    ids = await services.repositories.author_feeds.read(account_id, ABOVE_ALL_IDS, 2 * POSTS_SHOWN, upward=False)
+    ids = await services.repositories.author_timelines.read(account_id, ABOVE_ALL_IDS, 2 * POSTS_SHOWN, upward=False)
     posts = await services.repositories.posts.find_shown(list(dict.fromkeys([*map(PostId, chosen), *ids])))
     own = [post for post in posts.values() if post.author_id == account_id and post.boost_of is None]
     named = [post for post in own if post.id in chosen]

@@ -21,7 +21,7 @@ class PostServices(TimelineServices):
     def _build_publishing(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
         self.timeline_writer = TimelineWriter(
-            posts=data.posts, author_feeds=data.author_feeds, public_timeline=data.public,
+            posts=data.posts, author_timelines=data.author_timelines, public_timeline=data.public,
             hashtag_timelines=data.hashtag_timelines, homes=data.homes, search_indexer=self.search_indexer,
             replies=data.threads, pins=data.pins, quotes=data.quotes,
         )  # fmt: skip
@@ -33,7 +33,7 @@ class PostServices(TimelineServices):
             limits=self.action_limits, hashtag_timelines=data.hashtag_timelines,
             new_hashtags_per_day=config.new_hashtags_per_day,
         )  # fmt: skip
-        self.first_links = FirstLinks(posts=data.posts, author_feeds=data.author_feeds, site=self.site)
+        self.first_links = FirstLinks(posts=data.posts, author_timelines=data.author_timelines, site=self.site)
         self.boosts = BoostService(
             reactions=data.reactions, posts=data.posts, post_writer=self.post_writer,
             timeline_writer=self.timeline_writer, outbox=self.outbox, live=self.live,

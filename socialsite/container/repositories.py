@@ -14,8 +14,8 @@ from socialsite.site.repository import SiteRepository
 from socialsite.store import Store
 from timelines import keys
 from timelines.archive.factory import create_archive
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
-from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
 from timelines.drafts.repository import Drafts
 from timelines.exporting.repository import Transfers
@@ -104,7 +104,7 @@ class Repositories:
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
         self.threads = ReplyRepository(store, self.posts)
-        self.author_feeds = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)
+        self.author_timelines = AuthorTimelineRepository(store, config.profile_cap, config.profile_partitions)
         self.public = PublicTimelineRepository(store, config.public_cap)
         self.homes = CachedTimelines(store, clock, homes)
         self.list_timelines = CachedTimelines(store, clock, list_timelines)

@@ -90,8 +90,9 @@ class Services(PostServices):
         """The imports, and the exports that an earlier release added."""
         self.export_queue = JobQueue(store, "exports", TRANSFER_RETRIES, is_heavy=True)
         self.archive_sources = ArchiveSources(
-            store=store, accounts=self.accounts, posts=data.posts, author_feeds=data.author_feeds, follows=data.follows,
-            blocks_and_mutes=data.blocks_and_mutes, lists=data.lists, members=data.members, filters=data.filters,
+            store=store, accounts=self.accounts, posts=data.posts, author_timelines=data.author_timelines,
+            follows=data.follows, blocks_and_mutes=data.blocks_and_mutes, lists=data.lists, members=data.members,
+            filters=data.filters,
             drafts=data.drafts, bookmarks=data.bookmarks, reactions=data.reactions,
             followed_hashtags=data.followed_hashtags, files=self.media_files, media=self.media,
         )  # fmt: skip
@@ -134,7 +135,7 @@ class Services(PostServices):
     def _build_worker(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
         self.purging = AccountPurge(
-            store=store, accounts=self.accounts, posts=data.posts, profiles=data.author_feeds,
+            store=store, accounts=self.accounts, posts=data.posts, profiles=data.author_timelines,
             timeline_writer=self.timeline_writer, follows=data.follows, lists=data.lists, members=data.members,
             homes=data.homes, list_timelines=data.list_timelines, blocks_and_mutes=data.blocks_and_mutes,
             follow_requests=data.follow_requests, reactions=self.reactions, boosts=self.boosts, polls=data.poll_votes,
@@ -153,8 +154,9 @@ class Services(PostServices):
     def _build_operators(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
         self.rebuilds = RebuildService(
-            reading=self.reading, homes=data.homes, lists=self.lists, profiles=data.author_feeds, public=data.public,
-            tags=data.hashtag_timelines, posts=data.posts, indexing=self.search_indexer, public_cap=config.public_cap,
+            reading=self.reading, homes=data.homes, lists=self.lists, profiles=data.author_timelines,
+            public=data.public, tags=data.hashtag_timelines, posts=data.posts, indexing=self.search_indexer,
+            public_cap=config.public_cap,
         )  # fmt: skip
         self.archiving = ArchivingService(store, data.archive)
         self.demo = DemoLoader(
@@ -164,7 +166,7 @@ class Services(PostServices):
         )  # fmt: skip
         self.audit_context = AuditContext(
             store=store, accounts=data.accounts, sessions=data.sessions, mails=data.mails, transfers=data.transfers,
-            posts=data.posts, profiles=data.author_feeds, public=data.public, tags=data.hashtag_timelines,
+            posts=data.posts, profiles=data.author_timelines, public=data.public, tags=data.hashtag_timelines,
             homes=data.homes, list_timelines=data.list_timelines, follows=data.follows, lists=data.lists,
             members=data.members, reactions=data.reactions, quotes=data.quotes, pulled=data.fan_out_on_read_authors,
             media_rows=data.media_rows, media_files=self.media_files, affected=self.affected_timelines,

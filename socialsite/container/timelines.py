@@ -60,7 +60,7 @@ class TimelineServices(AccountServices):
             pull_threshold=config.pull_threshold, pull_grace_ms=config.pull_grace_ms,
         )  # fmt: skip
         self.reading = ReadingService(
-            pipeline=self.pipeline, author_feeds=data.author_feeds, public_timeline=data.public,
+            pipeline=self.pipeline, author_timelines=data.author_timelines, public_timeline=data.public,
             hashtag_timelines=data.hashtag_timelines, homes=data.homes, follows=data.follows,
             fan_out_on_read=self.fan_out_on_read, limits=self.action_limits,
         )  # fmt: skip
@@ -154,7 +154,11 @@ class TimelineServices(AccountServices):
         )  # fmt: skip
         self.featured = FeaturedService(accounts=self.accounts, following=self.following, reading=self.reading)
         self.account_summaries = AccountSummaryService(
-            store=store, accounts=self.accounts, follows=data.follows, author_feeds=data.author_feeds, clock=clock
+            store=store,
+            accounts=self.accounts,
+            follows=data.follows,
+            author_timelines=data.author_timelines,
+            clock=clock,
         )
 
     def _build_discovery(self) -> None:

@@ -52,7 +52,7 @@ async def read_profile_posts(services: Services, handle: str) -> list[Post]:
     account = await services.accounts.find_by_handle(handle)
     assert account is not None
     at = services.repositories
-    ids = await at.author_feeds.read(AccountId(account.id), 0, 10_000, upward=True)
+    ids = await at.author_timelines.read(AccountId(account.id), 0, 10_000, upward=True)
     posts = await at.posts.find_many(ids)
     return [posts[post_id] for post_id in ids]
 

@@ -13,7 +13,7 @@ from socialsite.store.pair_partitions import partition_of_pair
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.audit import Audit, AuditReport
-from timelines.author_feeds.hashtag_timelines import hashtag_key
+from timelines.author_timelines.hashtag_timelines import hashtag_key
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.posts.post import Post
@@ -100,7 +100,7 @@ async def _unpurged_account(town: SampleSite) -> None:
 
 
 async def _post_of_other_author(town: SampleSite) -> None:
-    await town.execute("ZADD", keys.author_feed(town.bob.id), town.third.id, town.third.id)
+    await town.execute("ZADD", keys.author_timeline(town.bob.id), town.third.id, town.third.id)
 
 
 async def _reversed_home(town: SampleSite) -> None:
@@ -144,10 +144,10 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "handle_of_another": _two_accounts_one_handle,
     "account_counter_low": lambda town: town.execute("SET", account_keys.account_ids(), 1),
     "account_unswept": _unpurged_account,
-    "profile_of_nothing": lambda town: town.execute("ZADD", keys.author_feed(town.bob.id), 12345, 12345),
+    "profile_of_nothing": lambda town: town.execute("ZADD", keys.author_timeline(town.bob.id), 12345, 12345),
     "profile_of_another": _post_of_other_author,
-    "profile_misplaced": lambda town: town.execute("ZADD", keys.author_feed(town.bob.id), 5, town.first.id),
-    "post_unprofiled": lambda town: town.execute("ZREM", keys.author_feed(town.bob.id), town.first.id),
+    "profile_misplaced": lambda town: town.execute("ZADD", keys.author_timeline(town.bob.id), 5, town.first.id),
+    "post_unprofiled": lambda town: town.execute("ZREM", keys.author_timeline(town.bob.id), town.first.id),
     "post_unreadable": lambda town: town.execute("SET", keys.post(town.third.id), b"\xc1 nothing"),
     "post_expires": lambda town: town.execute("EXPIRE", keys.post(town.third.id), 1000),
     "claim_eternal": lambda town: town.execute("SET", keys.post(4096), "pending"),

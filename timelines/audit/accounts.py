@@ -130,7 +130,7 @@ class AccountChecks:
             account_id = int(key.tag)
             if not await reader.is_unpurged(account_id):
                 continue
-            owned = [*self._context.profiles.keys.feed_keys(account_id), keys.list_index(account_id)]
+            owned = [*self._context.profiles.keys.timeline_keys(account_id), keys.list_index(account_id)]
             for key_of in (keys.following, keys.followers, keys.lists_with_account):
                 owned += [key_of(f"p{number}", account_id) for number in partitions]
             left = sum(await reader.execute_all(("ZCARD", each) for each in owned))

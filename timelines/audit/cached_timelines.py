@@ -15,7 +15,7 @@ from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
 from timelines.audit.mirrors import Existing, existing_lists
 from timelines.audit.reader import AuditReader, PendingJobs, decode_post_or_none
-from timelines.author_feeds.merging import merge_nearest
+from timelines.author_timelines.merging import merge_nearest
 from timelines.cached_timelines.repository import MAX_DISORDER_MS, CachedTimelines
 from timelines.ids import ListId
 from timelines.pages.page import ABOVE_ALL_IDS

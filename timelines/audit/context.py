@@ -11,8 +11,8 @@ from socialsite.recipes.job_queue import JobQueue
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Key, Store
 from timelines.audit.discrepancy import Repair
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
-from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.exporting.repository import Transfers
 from timelines.fanout.affected_timelines import AffectedTimelines
@@ -38,7 +38,7 @@ class AuditContext:
     mails: MailRepository
     transfers: Transfers
     posts: PostRepository
-    profiles: AuthorFeedRepository
+    profiles: AuthorTimelineRepository
     public: PublicTimelineRepository
     tags: HashtagTimelines
     homes: CachedTimelines

@@ -91,7 +91,7 @@ class FamilyChecks:
 
 
 def _post_checks(posts: PostChecks, indexes: PostIndexChecks) -> CheckTable:
-    """Posts agree with authors, author feeds, parents, originals and hashtags; replies and quotes with posts."""
+    """Posts agree with authors, author timelines, parents, originals and hashtags; replies and quotes with posts."""
     return {
         keys.post: posts.posts,
         keys.post_versions: posts.versions,
@@ -143,10 +143,10 @@ def _account_checks(accounts: AccountChecks, mail: MailAddressChecks) -> CheckTa
 
 
 def _timeline_checks(indexes: PostIndexChecks, cached: CachedTimelineChecks) -> CheckTable:
-    """Timelines agree with posts; cached timelines agree with a rebuild from author feeds."""
+    """Timelines agree with posts; cached timelines agree with a rebuild from author timelines."""
     return {
-        keys.author_feed: indexes.profiles,
-        keys.part_of_author_feed: indexes.profiles,
+        keys.author_timeline: indexes.profiles,
+        keys.part_of_author_timeline: indexes.profiles,
         keys.public_timeline: indexes.public,
         keys.hashtag_timeline: indexes.tags,
         keys.home_timeline: cached.homes,

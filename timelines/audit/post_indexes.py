@@ -1,4 +1,4 @@
-"""Checks sorted sets of post ids: author feeds, replies, hashtag timelines and the public timeline.
+"""Checks sorted sets of post ids: author timelines, replies, hashtag timelines and the public timeline.
 
 Each entry must be a post that belongs in the set, with its id as the score. Each post must be in all its sets, unless
 newer posts pushed it out of a capped set.
@@ -18,7 +18,7 @@ from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy, Repair, detail_of
 from timelines.audit.reactions import ReactionChecks
 from timelines.audit.reader import ABSENT, AuditReader, decode_post_or_none
-from timelines.author_feeds.hashtag_timelines import hashtag_key
+from timelines.author_timelines.hashtag_timelines import hashtag_key
 from timelines.keys import HASHTAG_CAP
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState
@@ -53,10 +53,10 @@ class PostIndexChecks:
     def __init__(self, context: AuditContext) -> None:
         self._context = context
         self._reactions = ReactionChecks(context)
-        feeds = context.profiles.keys
+        timeline_keys = context.profiles.keys
         self._profiles = PostIndex(
-            "profile", lambda key, post: post.author_id == keys.author_feed_owner(key), "of_another",
-            place=lambda _, post: feeds.of_post(post.author_id, post.id), cap=context.config.profile_cap,
+            "profile", lambda key, post: post.author_id == keys.author_timeline_owner(key), "of_another",
+            place=lambda _, post: timeline_keys.of_post(post.author_id, post.id), cap=context.config.profile_cap,
         )  # fmt: skip
         self._replies = PostIndex("reply", lambda key, post: str(post.in_reply_to) == key.tag, "of_nothing")
         self._quotes = PostIndex(
@@ -74,7 +74,7 @@ class PostIndexChecks:
         self._newest: list[PostId] = []  # a heap of the newest `public_cap` posts that the audit has read
 
     async def profiles(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        owners = {key: keys.author_feed_owner(key) for key in checked}
+        owners = {key: keys.author_timeline_owner(key) for key in checked}
         states = await reader.read_states(owners.values())
         for key in checked:
             if states[owners[key]] == ABSENT:
@@ -138,7 +138,7 @@ class PostIndexChecks:
     def _changing(self, index: PostIndex, key: Key, repair: Repair) -> Repair:
         if index is not self._profiles:
             return repair
-        return self._context.changing_profile(AccountId(keys.author_feed_owner(key)), repair)
+        return self._context.changing_profile(AccountId(keys.author_timeline_owner(key)), repair)
 
     async def _move(self, key: Key, right: Key, post_id: PostId) -> None:
         """Add the entry to the right set, then remove it from the wrong set, so that a crash loses nothing."""
@@ -152,9 +152,9 @@ class PostIndexChecks:
         jobs, posts = await reader.pending_jobs(), await reader.read_posts(ids)
         listed = [posts[i] for i in ids if i in posts and posts[i].is_discoverable and i not in jobs.posts]
         states = await reader.read_states(post.author_id for post in listed)
-        feeds = self._context.profiles.keys
+        timeline_keys = self._context.profiles.keys
         scores = await reader.execute_all(
-            ("ZSCORE", feeds.of_post(post.author_id, post.id), post.id) for post in listed
+            ("ZSCORE", timeline_keys.of_post(post.author_id, post.id), post.id) for post in listed
         )
         missing = [
             post.id
@@ -168,15 +168,15 @@ class PostIndexChecks:
     async def find_unindexed(self, reader: AuditReader, posts: Mapping[Key, Post]) -> list[Discrepancy]:
         """Find the posts that are absent from one of their sets.
 
-        These are the author's feed, the replies of the parent, the boosts of the original, the quotes of the quoted
+        These are the author timeline, the replies of the parent, the boosts of the original, the quotes of the quoted
         post, and the hashtag timelines.
         """
         context, cap = self._context, self._context.config.profile_cap
         profiles, replies, boosts, quotes, tags = (list[ExpectedEntry]() for _ in range(5))
         for key, post in posts.items():
             add = context.changing_profile(post.author_id, partial(context.profiles.add, post.author_id, post.id))
-            feed = context.profiles.keys.of_post(post.author_id, post.id)
-            profiles.append(ExpectedEntry(post, feed, post.id, Discrepancy("post_unprofiled", key, repair=add)))
+            timeline = context.profiles.keys.of_post(post.author_id, post.id)
+            profiles.append(ExpectedEntry(post, timeline, post.id, Discrepancy("post_unprofiled", key, repair=add)))
             if (parent := post.in_reply_to) is not None:
                 unlinked = Discrepancy(
                     "reply_unlinked", key, str(parent), partial(context.posts.add_reply, parent, post.id)

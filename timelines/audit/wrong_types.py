@@ -1,7 +1,7 @@
 """Checks for keys with a value of a wrong Redis type. Every read of such a key and every write to it fails.
 
 The repair deletes a cache or a temporary value. It moves a source to quarantine, so that the next check finds it
-missing and rebuilds it: relations from their other sides, author feeds and replies from posts, handles and indexes
+missing and rebuilds it: relations from their other sides, author timelines and replies from posts, handles and indexes
 from accounts and lists. A post becomes a tombstone, and an account becomes suspended. An audit of a sample does not
 read every value that refers to a key, so it repairs only keys that can be repaired without these values.
 """

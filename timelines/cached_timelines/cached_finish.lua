@@ -1,4 +1,4 @@
--- Finish a build: merge the ids that were read from the author feeds with the ids that were pushed during the build.
+-- Finish a build: merge the ids that were read from the author timelines with the ids that were pushed during the build.
 -- KEYS[1] timeline
 -- ARGV[1] token, ARGV[2] cap, ARGV[3] ms to live, ARGV[4] floor (an id, or 0 without older posts), ARGV[5..] ids
 -- returns 1 if the timeline is built, 0 if the token is absent: the timeline was invalidated or the token expired

@@ -1,9 +1,9 @@
-"""Home and list timelines. Each is a short Redis LIST of post ids, a cache that is rebuilt from author feeds.
+"""Home and list timelines. Each is a short Redis LIST of post ids, a cache that is rebuilt from author timelines.
 
 This module, delivery.py and their scripts follow these rules, so that no entry is missing or shown twice:
 
 - The last element is the floor "-f". The list contains every post of the timeline with an id above f. Readers take
-  entries up to the floor from the author feeds.
+  entries up to the floor from the author timelines.
 - A push is LPUSHX, which has no effect on an absent timeline and never creates one.
 - An id that is older than LATE_MS at delivery is not pushed, but inserted at its position. If the reply to a push is
   late or missing, the timelines of this push are deleted. Therefore two ids are out of order only if their times differ

@@ -27,7 +27,7 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
 from socialsite.web.responses import format_iso_time
-from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.author_timelines.repository import AuthorTimelineRepository
 from timelines.drafts.draft import Draft
 from timelines.drafts.repository import Drafts
 from timelines.drafts.views import draft_json
@@ -68,7 +68,7 @@ class ArchiveSources:
     store: Store
     accounts: AccountService
     posts: PostRepository
-    author_feeds: AuthorFeedRepository
+    author_timelines: AuthorTimelineRepository
     follows: Follows
     blocks_and_mutes: BlocksAndMutes
     lists: Lists
@@ -100,7 +100,7 @@ class ArchiveWriter:
 
     async def write(self, file: "File[bytes]") -> None:
         """Write the archive. Raises StoreError, OSError."""
-        self._total = 2 * await self.sources.author_feeds.count(self._id)  # two passes
+        self._total = 2 * await self.sources.author_timelines.count(self._id)  # two passes
         with zipfile.ZipFile(file, "w") as self._zip:
             await self._write("outbox.json", self._collection("outbox.json", self._activities()))
             context = await self._write_lists()
@@ -162,7 +162,7 @@ class ArchiveWriter:
     async def _post_batches(self) -> AsyncIterator[list[list[Post]]]:
         """Yield the posts with all their versions, oldest first, and store the progress."""
         after, posts = 0, self.sources.posts
-        while ids := await self.sources.author_feeds.read(self._id, after, POSTS_PER_READ, upward=True):
+        while ids := await self.sources.author_timelines.read(self._id, after, POSTS_PER_READ, upward=True):
             page_posts = await posts.find_many(ids)
             own = [page_posts[id] for id in ids if id in page_posts and page_posts[id].author_id == self._id]
             found = [await posts.find_versions(post.id) if post.extra.version else [post] for post in own]

@@ -13,7 +13,7 @@ from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
 from socialsite.store.key_families import list_private_keys
 from socialsite.tasks import run_together
-from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.author_timelines.repository import AuthorTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.exporting.service import ExportService
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
@@ -49,7 +49,7 @@ class AccountPurge:
     store: Store
     accounts: AccountService
     posts: PostRepository
-    profiles: AuthorFeedRepository
+    profiles: AuthorTimelineRepository
     timeline_writer: TimelineWriter
     follows: Follows
     lists: Lists

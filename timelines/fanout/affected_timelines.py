@@ -17,7 +17,7 @@ AUTHORS_PER_BATCH = 32
 
 @dataclass(slots=True)
 class AffectedTimelines:
-    """Deletes cached timelines, so that the next read rebuilds them from the author feeds."""
+    """Deletes cached timelines, so that the next read rebuilds them from the author timelines."""
 
     follows: Follows
     members: ListMembers

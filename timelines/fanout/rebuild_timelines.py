@@ -10,10 +10,10 @@ from itertools import chain
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
-from timelines.author_feeds.merging import merge_nearest
-from timelines.author_feeds.repository import (
-    AuthorFeedRepository,
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.merging import merge_nearest
+from timelines.author_timelines.repository import (
+    AuthorTimelineRepository,
     PublicTimelineRepository,
 )
 from timelines.cached_timelines.repository import CachedTimelines
@@ -26,7 +26,7 @@ from timelines.reading.service import ReadingService
 from timelines.search.indexing import SearchIndexer
 
 ACCOUNTS_PER_BATCH = 500
-POSTS_PER_FEED = 100  # posts of one account in one read
+POSTS_PER_AUTHOR = 100  # posts of one account in one read
 POSTS_PER_BATCH = 500
 
 
@@ -37,7 +37,7 @@ class RebuildService:
     reading: ReadingService
     homes: CachedTimelines
     lists: ListService
-    profiles: AuthorFeedRepository
+    profiles: AuthorTimelineRepository
     public: PublicTimelineRepository
     tags: HashtagTimelines
     posts: PostRepository
@@ -76,7 +76,7 @@ class RebuildService:
         return len(ids)
 
     async def _newest_listed(self, account_ids: Sequence[AccountId]) -> list[PostId]:
-        """Return the newest public posts. Author feeds also have unlisted posts, boosts and posts for followers."""
+        """Return the newest public posts. Author timelines also have unlisted posts, boosts and posts for followers."""
         listed: list[PostId] = []
         edge = ABOVE_ALL_IDS
         while len(listed) < self.public_cap:
@@ -114,11 +114,11 @@ class RebuildService:
         for accounts in batches(account_ids, ACCOUNTS_PER_BATCH):
             edges: dict[AccountId, int] = dict.fromkeys(accounts, ABOVE_ALL_IDS)
             while edges:
-                feeds = [(account_id, edge, POSTS_PER_FEED) for account_id, edge in edges.items()]
-                ids_of = dict(zip(edges, await self.profiles.read_many(feeds, upward=False), strict=True))
+                reads = [(account_id, edge, POSTS_PER_AUTHOR) for account_id, edge in edges.items()]
+                ids_of = dict(zip(edges, await self.profiles.read_many(reads, upward=False), strict=True))
                 for ids in batches(chain.from_iterable(ids_of.values()), POSTS_PER_BATCH):
                     yield [post for post in (await self.posts.find_many(ids)).values() if post.is_discoverable]
-                edges = {account_id: ids[-1] for account_id, ids in ids_of.items() if len(ids) == POSTS_PER_FEED}
+                edges = {account_id: ids[-1] for account_id, ids in ids_of.items() if len(ids) == POSTS_PER_AUTHOR}
 
     async def _rebuild_list(self, list_id: ListId) -> None:
         await self.lists.timelines.invalidate(list_id)

@@ -16,7 +16,7 @@ from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store import Store
 from socialsite.web.cache import get_or_compute
-from timelines.author_feeds.repository import PublicTimelineRepository
+from timelines.author_timelines.repository import PublicTimelineRepository
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.pages.page import ABOVE_ALL_IDS

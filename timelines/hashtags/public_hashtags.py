@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from accounts.accounts.service import AccountService
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
 from timelines.visibility.rights import ViewContext, may_see

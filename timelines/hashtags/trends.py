@@ -12,7 +12,7 @@ from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store import StoreError
 from socialsite.web.cache import get_or_compute
-from timelines.author_feeds.repository import PublicTimelineRepository
+from timelines.author_timelines.repository import PublicTimelineRepository
 from timelines.hashtags.public_hashtags import PublicHashtags
 from timelines.hashtags.trends_repository import HOURS, Trends
 from timelines.pages.page import ABOVE_ALL_IDS

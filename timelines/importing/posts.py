@@ -20,7 +20,7 @@ from socialsite.errors import ApiError, RateLimited, Unavailable
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.tasks import run_all_to_end
-from timelines.author_feeds.repository import PublicTimelineRepository
+from timelines.author_timelines.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
 from timelines.exporting.repository import RecordImported
 from timelines.fanout.affected_timelines import AffectedTimelines

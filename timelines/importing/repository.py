@@ -12,7 +12,7 @@ from socialsite.batches import batches
 from socialsite.ids import PostId
 from socialsite.store import Command, Key, Reply, Store
 from timelines import keys
-from timelines.author_feeds.hashtag_timelines import add_commands
+from timelines.author_timelines.hashtag_timelines import add_commands
 from timelines.posts.counts import add_member_command
 from timelines.posts.post import Post, encode_post
 from timelines.posts.repository import WRITE_POST_SCRIPT
@@ -37,7 +37,7 @@ class ImportedPosts:
     def __init__(self, store: Store, *, profile_cap: int, profile_partitions: int = 1) -> None:
         self._store = store
         self._profile_cap = profile_cap
-        self._profiles = keys.AuthorFeedKeys(profile_partitions)
+        self._profiles = keys.AuthorTimelineKeys(profile_partitions)
 
     async def sources(self, source_ids: Iterable[str]) -> dict[str, Source]:
         """Return the state of each source id that was imported or started before."""
@@ -78,7 +78,7 @@ class ImportedPosts:
         await self._gather([("DEL", keys.import_source(digest)) for digest in digests])
 
     async def place(self, posts: Sequence[Post]) -> None:
-        """Add the posts to their author feeds, their parents' replies and their hashtag timelines."""
+        """Add the posts to their author timelines, their parents' replies and their hashtag timelines."""
         commands: list[Command] = []
         for post in posts:
             commands.append(("ZADD", self._profiles.of_post(post.author_id, post.id), post.id, post.id))

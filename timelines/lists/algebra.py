@@ -15,7 +15,7 @@ from timelines.lists.account_list import AccountList, Operation
 
 MIN_PARTS, MAX_PARTS = 2, 8
 MAX_LEAVES = 8
-"""The maximum number of leaves of an expression. Each page of its timeline reads the author feeds of all members."""
+"""The maximum number of leaves of an expression. Each page of its timeline reads the timelines of all members."""
 MAX_LEVELS = 4
 
 

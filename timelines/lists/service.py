@@ -183,7 +183,7 @@ class ListService(Service):
         viewer = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
         skeleton: Skeleton = self.skeleton(list_id, reader_id=viewer_id)
         if rule.expression is not None:  # no posts are pushed to virtual lists
-            skeleton = MergedSkeleton(reading.author_feeds, reading.with_limit(rule.member_ids, viewer_id))
+            skeleton = MergedSkeleton(reading.author_timelines, reading.with_limit(rule.member_ids, viewer_id))
         return await reading.pipeline.read_page(skeleton, PageRequest(**part), viewer)
 
     def skeleton(self, list_id: ListId, *, reader_id: AccountId | None = None) -> CachedSkeleton:
@@ -192,7 +192,7 @@ class ListService(Service):
         async def read_author_ids() -> list[AccountId]:
             return await (await self.rules.find(list_id)).member_ids()
 
-        feeds = self.reading.author_feeds
+        feeds = self.reading.author_timelines
         return CachedSkeleton(self.timelines, feeds, list_id, self.reading.with_limit(read_author_ids, reader_id))
 
     # Members

@@ -15,7 +15,7 @@ from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource, ms_from_id
 from socialsite.service import Service
 from socialsite.store import Store
-from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.author_timelines.repository import AuthorTimelineRepository
 from timelines.graph.follow import FollowCounts
 from timelines.graph.repository import Follows
 from timelines.pages.page import ABOVE_ALL_IDS
@@ -52,7 +52,7 @@ class AccountSummaryService(Service):
     store: Store
     accounts: AccountService
     follows: Follows
-    author_feeds: AuthorFeedRepository
+    author_timelines: AuthorTimelineRepository
     clock: TimeSource
     _cache: dict[AccountId, tuple[int, AccountSummary]] = field(init=False, default_factory=dict)
 
@@ -82,8 +82,8 @@ class AccountSummaryService(Service):
         accounts, *counts = await self.store.read(
             self.accounts.read_many(account_ids),
             *(self.follows.counts(id) for id in account_ids),
-            *(self.author_feeds.count(id) for id in account_ids),
-            *(self.author_feeds.read(id, ABOVE_ALL_IDS, 1, upward=False) for id in account_ids),
+            *(self.author_timelines.count(id) for id in account_ids),
+            *(self.author_timelines.read(id, ABOVE_ALL_IDS, 1, upward=False) for id in account_ids),
         )
         size, expires_ms = len(account_ids), self.clock.now_ms() + CACHE_MS
         rows = zip(account_ids, counts[:size], counts[size : 2 * size], counts[2 * size :], strict=True)

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from socialsite.limits import ActionLimits, Caller
 from socialsite.tasks import run_together
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.posts.post import PUBLIC, Post
 from timelines.text.linkify import find_hashtags
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from socialsite.ids import AccountId
 from socialsite.site.service import SiteService
-from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.author_timelines.repository import AuthorTimelineRepository
 from timelines.errors import PostInvalid
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import TEXT_FORM_NAMES, PostDetails, texts_of
@@ -25,7 +25,7 @@ class FirstLinks:
     """Decides which posts wait for staff."""
 
     posts: PostRepository
-    author_feeds: AuthorFeedRepository
+    author_timelines: AuthorTimelineRepository
     site: SiteService
     _unheld_ids: set[AccountId] = field(init=False, default_factory=set)
     """Authors whose posts are not held, as this process has read."""
@@ -53,7 +53,7 @@ class FirstLinks:
         """
         if not self.site.settings.holds_first_links or author_id in self._unheld_ids:
             return False
-        ids = await self.author_feeds.read(author_id, ABOVE_ALL_IDS, FIRST_ENTRIES_READ, upward=False)
+        ids = await self.author_timelines.read(author_id, ABOVE_ALL_IDS, FIRST_ENTRIES_READ, upward=False)
         posts = [post for post in (await self.posts.find_many(ids)).values() if post.boost_of is None]
         if len(posts) < FIRST_POSTS and not any(has_links(post.searchable_text) for post in posts):
             return True

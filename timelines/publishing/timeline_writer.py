@@ -1,4 +1,4 @@
-"""Adds a post to its author's feed and home, the public and hashtag timelines and the replies of its parent.
+"""Adds a post to its author's timeline and home, the public and hashtag timelines and the replies of its parent.
 
 Publishing does this before the response, and the worker repeats it. Each step may be repeated.
 """
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from socialsite.ids import PostId
 from socialsite.tasks import run_all_to_end, run_together
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
-from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.pins.repository import Pins
 from timelines.posts.post import Post
@@ -25,7 +25,7 @@ class TimelineWriter:
     """Adds a stored post to the timelines, or removes a deleted post from them."""
 
     posts: PostRepository
-    author_feeds: AuthorFeedRepository
+    author_timelines: AuthorTimelineRepository
     public_timeline: PublicTimelineRepository
     hashtag_timelines: HashtagTimelines
     homes: CachedTimelines
@@ -42,7 +42,7 @@ class TimelineWriter:
         """
         add_to_home = self.homes.insert if is_repeat else self.homes.push
         additions: list[Awaitable[object]] = [
-            self.author_feeds.add(post.author_id, post.id),
+            self.author_timelines.add(post.author_id, post.id),
             add_to_home([post.author_id], post.id),
         ]
         if post.is_discoverable:
@@ -87,7 +87,7 @@ class TimelineWriter:
     async def remove(self, post: Post, former: Sequence[Post] = ()) -> None:
         """Remove a post whose tombstone is stored, and its former versions. Homes keep its id, and readers skip it."""
         await run_all_to_end(
-            self.author_feeds.remove(post.author_id, post.id),
+            self.author_timelines.remove(post.author_id, post.id),
             self.public_timeline.remove(post.id),
             self.hashtag_timelines.remove(post, *former),
             self.search_indexer.remove_post(post, *former),

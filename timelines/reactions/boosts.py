@@ -1,8 +1,9 @@
 """Writes and removes boosts. A boost is a post; the key `boosts` of the original stores the id of each boost.
 
 To boost: reserve an id, store it in `boosts` of the original, add a job to the outbox, write the boost, and add it to
-the booster's index, author feed and home. To undo: write the tombstone, and remove the boost from the author feed, from
-`boosts` and from the index. After a crash, a repetition of either action finds the id in `boosts` and continues.
+the booster's index, author timeline and home. To undo: write the tombstone, and remove the boost from the author
+timeline, `boosts` and the index. After a crash, a repetition of either action finds the id in `boosts` and
+continues.
 """
 
 from collections.abc import Sequence

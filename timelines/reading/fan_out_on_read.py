@@ -66,7 +66,7 @@ class FanOutOnRead:
         return self._since_by_author
 
     async def followed_authors(self, viewer_id: AccountId) -> Collection[AccountId]:
-        """Return the authors of the set that the viewer follows. Their feeds are merged into the viewer's home."""
+        """Return the authors of the set that the viewer follows. Their timelines are merged into the viewer's home."""
         authors = await self.authors()
         return await self.follows.followed_among(viewer_id, authors) if authors else ()
 

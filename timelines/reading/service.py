@@ -11,9 +11,9 @@ from socialsite.limits import ActionLimits
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.service import Service
 from socialsite.store import Read, WritesRefused
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
-from timelines.author_feeds.merging import MAX_FEEDS_PER_READ
-from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.merging import MAX_TIMELINES_PER_READ
+from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
@@ -36,7 +36,7 @@ class ReadingService(Service):
     """
 
     pipeline: ReadPipeline
-    author_feeds: AuthorFeedRepository
+    author_timelines: AuthorTimelineRepository
     public_timeline: PublicTimelineRepository
     hashtag_timelines: HashtagTimelines
     homes: CachedTimelines
@@ -71,17 +71,17 @@ class ReadingService(Service):
 
         `first_ids` is the result of `read_profile_ids`, if the caller has already read it.
         """
-        skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), first_ids, may_lag=request.may_lag)
+        skeleton = StoredSkeleton(partial(self.author_timelines.read, account_id), first_ids, may_lag=request.may_lag)
         viewer = ViewerContext(viewer_id, ViewContext.PROFILE)
         return await self.pipeline.read_page(skeleton, request, viewer)
 
     def read_profile_ids(self, account_id: AccountId, request: PageRequest) -> Read[list[PostId]]:
         """Return the ids that a page of a profile begins with."""
-        return self.author_feeds.read(account_id, request.bound, fetch_size(request), upward=request.upward)
+        return self.author_timelines.read(account_id, request.bound, fetch_size(request), upward=request.upward)
 
     async def feed(self, account_id: AccountId) -> TimelinePage:
         """Return the newest public posts of an account as visitors see them. A private account has none."""
-        skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), may_lag=True)
+        skeleton = StoredSkeleton(partial(self.author_timelines.read, account_id), may_lag=True)
         viewer = ViewerContext(None, ViewContext.PUBLIC)
         return await self.pipeline.read_page(skeleton, PageRequest(may_lag=True), viewer)
 
@@ -117,7 +117,7 @@ class ReadingService(Service):
 
     def post_count(self, account_id: AccountId) -> Read[int]:
         """Return the number of posts in the author timeline of the account."""
-        return self.author_feeds.count(account_id)
+        return self.author_timelines.count(account_id)
 
     # Rebuilds of cached timelines and live channels use these, too.
 
@@ -127,17 +127,17 @@ class ReadingService(Service):
 
         read_unpushed_ids = partial(self.fan_out_on_read.followed_authors, viewer_id)
         read_limited_ids = self.with_limit(read_author_ids, reader_id)
-        return CachedSkeleton(self.homes, self.author_feeds, viewer_id, read_limited_ids, read_unpushed_ids)
+        return CachedSkeleton(self.homes, self.author_timelines, viewer_id, read_limited_ids, read_unpushed_ids)
 
     def with_limit(self, read_author_ids: ReadAuthorIds, reader_id: AccountId | None) -> ReadAuthorIds:
-        """Count the pages of the reader for which the feeds of very many authors are merged.
+        """Count the pages of the reader for which the timelines of very many authors are merged.
 
         Without a reader, nothing is counted.
         """
 
         async def read_and_count() -> list[AccountId]:
             author_ids = await read_author_ids()
-            if reader_id is not None and len(author_ids) > MAX_FEEDS_PER_READ:
+            if reader_id is not None and len(author_ids) > MAX_TIMELINES_PER_READ:
                 with suppress(WritesRefused):
                     await self.limits.enforce_for({Identifier.account(reader_id): 1}, "merge")
             return author_ids

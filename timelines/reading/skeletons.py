@@ -9,9 +9,9 @@ from typing import Protocol
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Read, WritesRefused
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
-from timelines.author_feeds.merging import merge_nearest
-from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.merging import merge_nearest
+from timelines.author_timelines.repository import AuthorTimelineRepository
 from timelines.cached_timelines.repository import CachedHead, CachedTimelines
 from timelines.pages.page import ABOVE_ALL_IDS
 
@@ -63,20 +63,20 @@ class MergedSkeleton:
     """The posts of several authors, merged from their author timelines when they are read."""
 
     def __init__(
-        self, author_feeds: AuthorFeedRepository, read_author_ids: Callable[[], Awaitable[Sequence[AccountId]]]
+        self, author_timelines: AuthorTimelineRepository, read_author_ids: Callable[[], Awaitable[Sequence[AccountId]]]
     ) -> None:
-        self._author_feeds = author_feeds
+        self._author_timelines = author_timelines
         self._read_author_ids = read_author_ids
         self._author_ids: Sequence[AccountId] | None = None
 
     async def next_ids(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
         if self._author_ids is None:
             self._author_ids = await self._read_author_ids()
-        return await merge_nearest(self._author_feeds, self._author_ids, bound, limit, upward=upward)
+        return await merge_nearest(self._author_timelines, self._author_ids, bound, limit, upward=upward)
 
 
 class CachedSkeleton:
-    """A home or list timeline: first the cached head, then all older posts from the feeds of its authors.
+    """A home or list timeline: first the cached head, then all older posts from the timelines of its authors.
 
     `read_unpushed_ids` returns the authors whose posts are not pushed to the cache (fan_out_on_read.py).
     """
@@ -84,13 +84,13 @@ class CachedSkeleton:
     def __init__(
         self,
         timelines: CachedTimelines,
-        author_feeds: AuthorFeedRepository,
+        author_timelines: AuthorTimelineRepository,
         owner: int,
         read_author_ids: Callable[[], Awaitable[Sequence[AccountId]]],
         read_unpushed_ids: Callable[[], Awaitable[Collection[AccountId]]] | None = None,
     ) -> None:
         self._timelines = timelines
-        self._author_feeds = author_feeds
+        self._author_timelines = author_timelines
         self._owner = owner
         self._read_author_ids = read_author_ids
         self._read_unpushed_ids = read_unpushed_ids
@@ -107,19 +107,19 @@ class CachedSkeleton:
         if unpushed_ids := [post_id for post_id in unpushed if post_id >= floor]:
             ids = sorted({*ids, *unpushed_ids}, reverse=True)[:limit]
         if len(ids) < limit and floor > LOWEST_FLOOR:
-            ids += await self._merge_feeds(floor, limit - len(ids), upward=False)
+            ids += await self._merge_author_timelines(floor, limit - len(ids), upward=False)
         return ids
 
     async def _next_above(self, bound: int, limit: int) -> list[PostId]:
         head = await self._read_or_build(None)
         if head is None or bound < head.floor:
-            return await self._merge_feeds(bound, limit, upward=True)
+            return await self._merge_author_timelines(bound, limit, upward=True)
         ids = [post_id for post_id in reversed(head.ids) if post_id > bound][:limit]
         unpushed_ids = await self._read_unpushed(bound, limit, upward=True)
         return sorted({*ids, *unpushed_ids})[:limit] if unpushed_ids else ids
 
     async def _read_cached_below(self, bound: int, limit: int) -> tuple[list[PostId], int]:
-        """Return ids of the cached head, and the bound below which older ids come from the author feeds."""
+        """Return ids of the cached head, and the bound below which older ids come from the author timelines."""
         head = await self._read_or_build(limit if bound == ABOVE_ALL_IDS else None)
         if head is None:
             return [], bound
@@ -150,20 +150,20 @@ class CachedSkeleton:
         return await self._timelines.read(self._owner, limit + self._timelines.read_ahead)
 
     async def _rebuild_unless_refused(self) -> bool:
-        """Rebuild the cached timeline. If the store refuses writes, return False; then author feeds are read."""
+        """Rebuild the cached timeline. If the store refuses writes, return False; then author timelines are read."""
         try:
             return await self.rebuild()
         except WritesRefused:
             return False
 
     async def rebuild(self) -> bool:
-        """Build an absent timeline from author feeds. Returns False if the timeline exists or the build was aborted."""
+        """Build an absent timeline from author timelines. Return False if it exists or the build was aborted."""
         token = await self._timelines.begin_build(self._owner)
         if token is None:
             return False
         self._author_ids = None  # read the follows again after the token is stored: an older result may lack a follow
         cap = self._timelines.cap
-        ids = await self._merge_feeds(ABOVE_ALL_IDS, cap + 1, upward=False)
+        ids = await self._merge_author_timelines(ABOVE_ALL_IDS, cap + 1, upward=False)
         floor = ids[cap] if len(ids) > cap else 0
         return await self._timelines.finish_build(self._owner, token, ids[:cap], floor)
 
@@ -171,9 +171,9 @@ class CachedSkeleton:
         """Return posts of authors whose posts are not pushed. The cache may lack these posts."""
         if self._unpushed_ids is None:
             self._unpushed_ids = () if self._read_unpushed_ids is None else tuple(await self._read_unpushed_ids())
-        return await merge_nearest(self._author_feeds, self._unpushed_ids, bound, limit, upward=upward)
+        return await merge_nearest(self._author_timelines, self._unpushed_ids, bound, limit, upward=upward)
 
-    async def _merge_feeds(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
+    async def _merge_author_timelines(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
         if self._author_ids is None:
             self._author_ids = await self._read_author_ids()
-        return await merge_nearest(self._author_feeds, self._author_ids, bound, limit, upward=upward)
+        return await merge_nearest(self._author_timelines, self._author_ids, bound, limit, upward=upward)

@@ -9,7 +9,7 @@ from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.service import Service
 from socialsite.store import Store
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.graph.repository import Follows
 from timelines.hashtags.public_hashtags import PublicHashtags
 from timelines.search.names import NameIndex

@@ -250,7 +250,7 @@ def test_the_archive_command_archives_and_restores(settings: Any, archive_url: s
         bob = await World(services).person("bob")
         old = Post(id_at(services.clock.now_ms() - 100 * DAY_MS), bob.id, "long ago")
         await services.repositories.posts.write(old)
-        await services.repositories.author_feeds.add(bob.id, old.id)
+        await services.repositories.author_timelines.add(bob.id, old.id)
 
     run = partial(commands.run_command, "archive_posts")
     run_with_services(build)

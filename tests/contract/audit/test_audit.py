@@ -73,8 +73,8 @@ async def test_partitioned_profiles_are_compared_with_their_partitions(redis_url
     async with open_services(redis_urls, ServiceConfig(profile_partitions=3)) as services:
         town = await SampleSite.build(World(services))
         assert not (await town.audit()).discrepancies
-        right = services.repositories.author_feeds.keys.of_post(town.bob.id, town.first.id)
-        parts = services.repositories.author_feeds.keys.feed_keys(town.bob.id)
+        right = services.repositories.author_timelines.keys.of_post(town.bob.id, town.first.id)
+        parts = services.repositories.author_timelines.keys.timeline_keys(town.bob.id)
         wrong = next(part for part in parts if part != right)
         await town.execute("ZREM", right, town.first.id)
         await town.execute("ZADD", wrong, town.first.id, town.first.id)

@@ -103,7 +103,7 @@ DAMAGE: dict[str, Damage] = {
     "list_of_nobody": lambda town: _list_of(town, owner=NOBODY, title="x", created_ms=5),
     "list_half": lambda town: town.execute("HDEL", keys.account_list(town.list.id), "title"),
     "profile_without_account": lambda town: town.execute(
-        "ZADD", keys.author_feed(NOBODY), town.first.id, town.first.id
+        "ZADD", keys.author_timeline(NOBODY), town.first.id, town.first.id
     ),
     "public_misplaced": lambda town: town.execute("ZADD", keys.public_timeline(), 5, town.first.id),
     "reply_misplaced": lambda town: town.execute("ZADD", keys.replies(town.first.id), 5, town.second.id),
@@ -243,7 +243,7 @@ async def test_an_exceeded_cap_is_trimmed_to_the_newest_entries(redis_urls: Stor
         assert {"profile_over_cap": 1, "public_over_cap": 1}.items() <= report.damage.items()
         public = await town.execute("ZRANGE", keys.public_timeline(), 0, -1)
         assert [int(member) for member in public] == posts[2:]
-        profile = await town.execute("ZRANGE", keys.author_feed(town.bob.id), 0, -1)
+        profile = await town.execute("ZRANGE", keys.author_timeline(town.bob.id), 0, -1)
         assert [int(member) for member in profile] == posts[3:]
 
 

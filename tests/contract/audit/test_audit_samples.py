@@ -112,7 +112,7 @@ def test_a_whole_audit_replaces_the_damage_on_the_dashboard_by_the_remaining_dam
 
 async def test_a_sample_quarantines_only_keys_that_it_rebuilds(town: SampleSite) -> None:
     """The audit rebuilds Bob's profile from his posts; the next reader rebuilds his home timeline."""
-    profile, home = keys.author_feed(town.bob.id), keys.home_timeline(town.bob.id)
+    profile, home = keys.author_timeline(town.bob.id), keys.home_timeline(town.bob.id)
     for key in (profile, home):
         await town.execute("DEL", key)
         await town.execute("SET", key, "something else")

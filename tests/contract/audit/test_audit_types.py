@@ -15,7 +15,7 @@ HOLDS: dict[str, Callable[[SampleSite], Key]] = {
     "followers": lambda town: town.edge(keys.followers, town.bob, town.alice),
     "members": lambda town: town.edge(keys.list_members, town.list.id, town.bob),
     "listed": lambda town: town.edge(keys.lists_with_account, town.bob, town.list.id),
-    "profile": lambda town: keys.author_feed(town.bob.id),
+    "profile": lambda town: keys.author_timeline(town.bob.id),
     "replies": lambda town: keys.replies(town.first.id),
     "handle": lambda town: account_keys.handle("bob"),
     "own lists": lambda town: keys.list_index(town.alice.id),

@@ -44,7 +44,7 @@ async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, red
         assert await trimming.trim() == {}
         page = await lower.reading.home(town.alice.id)
         assert [entry.post.id for entry in page.entries] == [i for i in whole if i != town.first.id]
-        assert await lower.repositories.author_feeds.count(town.bob.id) == 6
+        assert await lower.repositories.author_timelines.count(town.bob.id) == 6
     entries = await town.execute("LRANGE", keys.home_timeline(town.alice.id), 0, -1)
     assert len(entries) == 5
     assert int(entries[-1]) < 0

@@ -262,7 +262,7 @@ async def test_no_post_is_missing_after_fan_out_on_read_is_disabled(
 
 @pytest.mark.parametrize("seed", mostly_nightly(range(6), 2))
 async def test_pages_are_equal_with_fan_out_on_write_and_on_read(store: Store, clock: FixedClock, seed: int) -> None:
-    """After random actions every home timeline equals the merged author feeds, in both directions."""
+    """After random actions every home timeline equals the merged author timelines, in both directions."""
     chance = random.Random(seed)
     world = World(Services(store, clock, PULLING))
     people = [*await world.people(*(f"p{number}" for number in range(PEOPLE)))]

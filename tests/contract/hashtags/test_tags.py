@@ -11,7 +11,7 @@ from socialsite.store import Store
 from socialsite.store.key import KEY_PATTERN
 from tests.support.imports import import_old_post
 from tests.support.world import World, ids_of, ids_on
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines, hashtag_key
+from timelines.author_timelines.hashtag_timelines import HashtagTimelines, hashtag_key
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
 

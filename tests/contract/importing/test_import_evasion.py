@@ -157,7 +157,7 @@ async def test_an_import_that_races_with_the_deletion_of_its_account_leaves_noth
     services.imports.posts_import.posts = DeletesMeanwhile(services.store, profile_cap=1_000)
     await perform_transfers(services)
     await world.deliver_all()
-    assert await services.repositories.author_feeds.read(alice.id, 0, 1_000, upward=True) == []
+    assert await services.repositories.author_timelines.read(alice.id, 0, 1_000, upward=True) == []
     assert await services.repositories.transfers.all(alice.id) == []
     assert await MediaFiles().list_names() == []
 

@@ -23,7 +23,7 @@ async def test_deleted_and_superseded_posts_are_not_written_again(store: Store) 
 
 
 async def test_a_profile_keeps_the_newest_imported_posts(store: Store) -> None:
-    imported, profile = ImportedPosts(store, profile_cap=3), keys.author_feed(ALICE)
+    imported, profile = ImportedPosts(store, profile_cap=3), keys.author_timeline(ALICE)
     await imported.place(POSTS[:3])
     assert await run_command(store, "ZRANGE", profile, 0, -1) == [b"1", b"2", b"3"]
     await imported.place(POSTS)

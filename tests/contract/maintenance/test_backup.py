@@ -90,7 +90,7 @@ async def test_a_backup_omits_caches_and_short_lived_keys(world: World, tmp_path
     path = tmp_path / "site.backup"
     await write_backup(world.services, path)
     taken = {record.key for _, records in BackupReader(path).iterate_blocks() for record in records}
-    assert keys.author_feed(town.bob.id) in taken
+    assert keys.author_timeline(town.bob.id) in taken
     assert taken.isdisjoint({keys.home_timeline(town.bob.id), keys.public_timeline(), "limits:{a1}:post:5"})
 
 

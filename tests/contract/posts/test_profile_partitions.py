@@ -1,4 +1,4 @@
-"""Author feeds in partitions (PROFILE_PARTITIONS) give the same pages as undivided feeds."""
+"""Author timelines in partitions (PROFILE_PARTITIONS) give the same pages as undivided feeds."""
 
 from collections.abc import AsyncIterator
 
@@ -14,7 +14,7 @@ from tests.support.topologies import Deployment
 from tests.support.world import World, ids_of
 from timelines import keys
 from timelines.audit import Audit
-from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.author_timelines.repository import AuthorTimelineRepository
 
 PARTS = 4
 ALICE = AccountId(7)
@@ -30,7 +30,7 @@ async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
 @pytest.mark.parametrize("upward", [False, True])
 @pytest.mark.parametrize("number", [2, PARTS])
 async def test_partitions_are_read_as_one_feed(store: Store, number: int, upward: bool) -> None:
-    parts, whole = AuthorFeedRepository(store, 1000, number), AuthorFeedRepository(store, 1000)
+    parts, whole = AuthorTimelineRepository(store, 1000, number), AuthorTimelineRepository(store, 1000)
     for id in range(1, 200, 3):
         await parts.add(ALICE, PostId(id))
         await whole.add(ALICE, PostId(id))
@@ -47,7 +47,7 @@ async def test_partitions_are_read_as_one_feed(store: Store, number: int, upward
 
 
 async def test_the_newest_posts_are_kept_in_any_distribution(store: Store) -> None:
-    parts = AuthorFeedRepository(store, 10, PARTS)
+    parts = AuthorTimelineRepository(store, 10, PARTS)
     for id in range(1, 101):
         await parts.add(ALICE, PostId(id))
     newest = await parts.read(ALICE, ABOVE_ALL, 10, upward=False)
@@ -59,10 +59,10 @@ async def test_partitions_have_different_tags(services: Services, deployment: De
     alice = await World(services).person("alice")
     for n in range(20):
         await alice.publishes(f"post {n}")
-    feed_keys = deployment.all_keys("timelines:*:profile:*")
-    assert set(feed_keys) <= set(keys.AuthorFeedKeys(PARTS).feed_keys(alice.id))
-    assert len(feed_keys) >= 3
-    assert {keys.author_feed_owner(keys.Key.parse(key)) for key in feed_keys} == {alice.id}
+    timeline_keys = deployment.all_keys("timelines:*:profile:*")
+    assert set(timeline_keys) <= set(keys.AuthorTimelineKeys(PARTS).timeline_keys(alice.id))
+    assert len(timeline_keys) >= 3
+    assert {keys.author_timeline_owner(keys.Key.parse(key)) for key in timeline_keys} == {alice.id}
 
 
 async def test_home_pages_reach_the_oldest_post_and_a_deleted_account_leaves_no_feed(

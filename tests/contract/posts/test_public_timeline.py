@@ -2,7 +2,7 @@
 
 from socialsite.ids import PostId
 from socialsite.store import Store
-from timelines.author_feeds.repository import PublicTimelineRepository
+from timelines.author_timelines.repository import PublicTimelineRepository
 
 
 async def standing(public: PublicTimelineRepository) -> list[PostId]:

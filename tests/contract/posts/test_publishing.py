@@ -134,7 +134,7 @@ async def test_the_worker_finishes_an_interrupted_publication(world: World, serv
     if steps < 3:
         await at.homes.invalidate(alice.id)
     if steps < 2:
-        await at.author_feeds.remove(alice.id, post.id)
+        await at.author_timelines.remove(alice.id, post.id)
         await at.public.remove(post.id)
     if steps < 1:
         key = keys.post(post.id)

@@ -51,7 +51,7 @@ async def test_repeating_finishes_an_interrupted_unboost(
     if steps > 0:
         await at.posts.delete(boost_id, bob.id, include_reserved=True)
     if steps > 1:
-        await at.author_feeds.remove(bob.id, boost_id)
+        await at.author_timelines.remove(bob.id, boost_id)
     if steps > 2:
         await at.reactions.remove(ReactionKind.BOOST, post.id, bob.id, only_at=boost_id)
     if steps > 3:

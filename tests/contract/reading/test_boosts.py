@@ -184,7 +184,7 @@ async def undo(services: Services, person: Person, post: Post, boost_id: PostId,
     at, node = services.repositories, services.store.node(keys.post(post.id))
     await node.execute("ZREM", keys.boosted_posts(person.id), post.id)
     if done < 3:
-        await at.author_feeds.remove(person.id, boost_id)
+        await at.author_timelines.remove(person.id, boost_id)
         await at.homes.invalidate(person.id)
     if done < 2:
         await node.execute("SET", keys.post(boost_id), "pending", "EX", 3600)

@@ -17,7 +17,7 @@ from socialsite.store import Store, StoreUrls
 from tests.support.nodes import SerialNode, SingleNodeTopology
 from tests.support.notifications import ThreePeople
 from tests.support.world import Person, World
-from timelines.author_feeds.merging import MAX_FEEDS_PER_READ
+from timelines.author_timelines.merging import MAX_TIMELINES_PER_READ
 from timelines.graph.follow import Follow, FollowCounts
 from timelines.pages.page import MIN_FETCH, PageRequest
 from timelines.posts.post import PostDetails
@@ -120,8 +120,8 @@ async def follow(services: Services, follower_id: AccountId, count: int) -> None
 
 async def test_older_pages_of_very_many_authors_are_limited(limited: Services) -> None:
     alice, bob = await World(limited).people("alice", "bob")
-    await follow(limited, alice.id, MAX_FEEDS_PER_READ)
-    await follow(limited, bob.id, MAX_FEEDS_PER_READ - 1)
+    await follow(limited, alice.id, MAX_TIMELINES_PER_READ)
+    await follow(limited, bob.id, MAX_TIMELINES_PER_READ - 1)
     world = World(limited)
     for person in (bob, alice):
         ids = [(await person.publishes(f"post {number}")).id for number in range(2 * HOME_CAP)][::-1]
@@ -138,7 +138,7 @@ async def test_older_pages_of_very_many_authors_are_limited(limited: Services) -
 
 
 async def test_a_home_with_few_posts_takes_two_round_trips(redis_url: str) -> None:
-    """The cached head has all posts, so no author feeds are read: it takes the head, then the posts."""
+    """The cached head has all posts, so no author timelines are read: it takes the head, then the posts."""
     node = SerialNode(redis_url)
     services = Services(Store(SingleNodeTopology(node)), FixedClock(NOW_MS), ServiceConfig())
     world = World(services)
@@ -156,7 +156,7 @@ async def test_a_home_with_few_posts_takes_two_round_trips(redis_url: str) -> No
 async def test_every_page_of_a_virtual_list_of_very_many_members_is_limited(limited: Services) -> None:
     alice, bob = await World(limited).people("alice", "bob")
     part, other = await alice.makes_list(bob), await alice.makes_list()
-    for number in range(MAX_FEEDS_PER_READ):
+    for number in range(MAX_TIMELINES_PER_READ):
         await limited.lists.memberships.add(part.id, AccountId(FIRST_FOLLOWED + number), NOW_MS)
     both = await limited.lists.create(
         owner_id=alice.id, title="Both", now_ms=NOW_MS, operation="union", parts=[part.id, other.id]

@@ -1,4 +1,4 @@
-"""Stores author feeds and the public timeline in sorted sets. The post id is the score and the member."""
+"""Stores author timelines and the public timeline in sorted sets. The post id is the score and the member."""
 
 from collections.abc import Iterable, Sequence
 
@@ -37,16 +37,16 @@ def parse_ids(reply: Reply) -> list[PostId]:
     return [PostId(int(member)) for member in reply]
 
 
-class AuthorFeedRepository(ZsetTimelines):
+class AuthorTimelineRepository(ZsetTimelines):
     """The repository of `timelines:{<account id>}:profile`, from which home and list timelines are rebuilt.
 
-    If PROFILE_PARTITIONS is above 1, a feed has several parts, which are read together and merged (Redis in Action,
+    If PROFILE_PARTITIONS is above 1, a timeline has several parts, which are read together and merged (Redis in Action,
     section 10.3, listing 10.14). The cap applies to each part, so that the newest `cap` posts are always present.
     """
 
     def __init__(self, store: Store, cap: int, partitions: int = 1) -> None:
         super().__init__(store, "timelines", cap)
-        self.keys = keys.AuthorFeedKeys(partitions)
+        self.keys = keys.AuthorTimelineKeys(partitions)
 
     async def add(self, account_id: AccountId, post_id: PostId) -> None:
         await self._add(self.keys.of_post(account_id, post_id), post_id)
@@ -55,37 +55,37 @@ class AuthorFeedRepository(ZsetTimelines):
         await self._remove(self.keys.of_post(account_id, post_id), post_id)
 
     def read(self, account_id: AccountId, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]:
-        """Return the `limit` ids of a feed that are nearest to `bound`, the nearest first."""
-        commands = [range_command(key, bound, limit, upward=upward) for key in self.keys.feed_keys(account_id)]
+        """Return the `limit` ids of a timeline that are nearest to `bound`, the nearest first."""
+        commands = [range_command(key, bound, limit, upward=upward) for key in self.keys.timeline_keys(account_id)]
 
         def parse(replies: Sequence[Reply]) -> list[PostId]:
             return merge_parts(list(map(parse_ids, replies)), limit, upward=upward)
 
         return Read(commands, parse, self._component)
 
-    def read_many(self, feeds: Sequence[tuple[AccountId, int, int]], *, upward: bool) -> Read[list[list[PostId]]]:
-        """Read several feeds like `read`. Each element of `feeds` is (account, bound, limit)."""
-        feed_keys = [self.keys.feed_keys(account_id) for account_id, _, _ in feeds]
+    def read_many(self, timelines: Sequence[tuple[AccountId, int, int]], *, upward: bool) -> Read[list[list[PostId]]]:
+        """Read several timelines like `read`. Each element of `timelines` is (account, bound, limit)."""
+        timeline_keys = [self.keys.timeline_keys(account_id) for account_id, _, _ in timelines]
         commands = [
             range_command(key, bound, limit, upward=upward)
-            for part_keys, (_, bound, limit) in zip(feed_keys, feeds, strict=True)
+            for part_keys, (_, bound, limit) in zip(timeline_keys, timelines, strict=True)
             for key in part_keys
         ]
 
         def parse(replies: Sequence[Reply]) -> list[list[PostId]]:
             remaining = iter(replies)
-            parts = ([parse_ids(next(remaining)) for _ in part_keys] for part_keys in feed_keys)
-            return [merge_parts(ids, limit, upward=upward) for ids, (_, _, limit) in zip(parts, feeds, strict=True)]
+            parts = ([parse_ids(next(remaining)) for _ in part_keys] for part_keys in timeline_keys)
+            return [merge_parts(ids, limit, upward=upward) for ids, (_, _, limit) in zip(parts, timelines, strict=True)]
 
         return Read(commands, parse, self._component)
 
     def count(self, account_id: AccountId) -> Read[int]:
-        """Return the number of posts in the feed."""
-        return Read([("ZCARD", key) for key in self.keys.feed_keys(account_id)], sum, self._component)
+        """Return the number of posts in the timeline."""
+        return Read([("ZCARD", key) for key in self.keys.timeline_keys(account_id)], sum, self._component)
 
 
 def merge_parts(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:
-    """Merge the ids of the parts of a feed. Return at most `limit` ids, the nearest to the bound first."""
+    """Merge the ids of the parts of a timeline. Return at most `limit` ids, the nearest to the bound first."""
     if len(parts) == 1:
         return parts[0]
     return sorted((id for part in parts for id in part), reverse=not upward)[:limit]

@@ -1,20 +1,25 @@
-"""Merges author feeds into the newest or oldest posts of many authors (Redis in Action, section 10.3, listing 10.14).
+"""Merges author timelines into the nearest posts of many authors (Redis in Action, section 10.3, listing 10.14).
 
-Each round reads a few ids of each feed. A feed is read again only if its next id may belong to the result. If a viewer
-follows a thousand inactive accounts, each of their feeds is therefore read only once.
+Each round reads a few ids of each timeline. A timeline is read again only if its next id may belong to the result. If
+a viewer follows a thousand inactive accounts, each of their timelines is therefore read only once.
 """
 
 from collections.abc import Sequence
 
 from socialsite.ids import AccountId, PostId
-from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.author_timelines.repository import AuthorTimelineRepository
 
-MIN_BATCH = 3  # minimum number of ids of each feed in one round
-MAX_FEEDS_PER_READ = 1_000  # limits the load that one viewer causes on a node
+MIN_BATCH = 3  # minimum number of ids of each timeline in one round
+MAX_TIMELINES_PER_READ = 1_000  # limits the load that one viewer causes on a node
 
 
 async def merge_nearest(
-    feeds: AuthorFeedRepository, author_ids: Sequence[AccountId], bound: int, limit: int, *, upward: bool = False
+    timelines: AuthorTimelineRepository,
+    author_ids: Sequence[AccountId],
+    bound: int,
+    limit: int,
+    *,
+    upward: bool = False,
 ) -> list[PostId]:
     """Return the post ids of the authors that are nearest to `bound`: at most `limit` ids, the nearest first."""
     if not author_ids or limit < 1:
@@ -24,7 +29,7 @@ async def merge_nearest(
     bounds: dict[AccountId, int] = dict.fromkeys(author_ids, bound)
     while bounds:
         for part in _split_reads(bounds, batch_size):
-            results = await feeds.read_many(part, upward=upward)
+            results = await timelines.read_many(part, upward=upward)
             for (author_id, _, size), ids in zip(part, results, strict=True):
                 merged_ids += ids
                 if len(ids) < size:
@@ -46,4 +51,4 @@ def _authors_within_reach(bounds: dict[AccountId, int], last_id: int, *, upward:
 
 def _split_reads(bounds: dict[AccountId, int], batch_size: int) -> list[list[tuple[AccountId, int, int]]]:
     reads = [(author_id, bound, batch_size) for author_id, bound in bounds.items()]
-    return [reads[start : start + MAX_FEEDS_PER_READ] for start in range(0, len(reads), MAX_FEEDS_PER_READ)]
+    return [reads[start : start + MAX_TIMELINES_PER_READ] for start in range(0, len(reads), MAX_TIMELINES_PER_READ)]

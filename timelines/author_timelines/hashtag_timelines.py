@@ -1,4 +1,4 @@
-"""Stores hashtag timelines. Each is a capped sorted set of post ids that can be rebuilt from author feeds.
+"""Stores hashtag timelines. Each is a capped sorted set of post ids that can be rebuilt from author timelines.
 
 The tag in the key is different for each hashtag. The timeline of a popular hashtag is one key on one node.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from socialsite.ids import PostId
 from socialsite.store import Command, Key, Read, Store
 from timelines import keys
-from timelines.author_feeds.repository import ZsetTimelines, parse_ids, range_command
+from timelines.author_timelines.repository import ZsetTimelines, parse_ids, range_command
 from timelines.posts.post import Post
 from timelines.text.linkify import find_all_hashtags
 
