@@ -65,6 +65,8 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """The ids of announcements that are not shown any more."""
     is_discoverable: bool = True
     """True if the account may be suggested, and be found by its name. Its followers always find it."""
+    shows_replies: bool = False
+    """True if the public timeline shows replies to other accounts."""
 
 
 PreferencesChange = Callable[[Preferences], Preferences]

@@ -38,6 +38,7 @@ def preferences_json(preferences: Preferences) -> dict[str, object]:
         "language": preferences.language,
         "languages": preferences.languages,
         "quote_policy": preferences.quote_policy,
+        "show_replies": preferences.shows_replies,
     }
 
 

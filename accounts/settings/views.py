@@ -125,6 +125,8 @@ async def edit_preferences(request: SiteRequest) -> HttpResponse:
     fields, changes = get_form_data(request), dict[str, Any]()
     if "open_warnings" in fields:
         changes["opens_warnings"] = parse_choice("open_warnings", fields["open_warnings"], ("0", "1")) == "1"
+    if "show_replies" in fields:
+        changes["shows_replies"] = parse_choice("show_replies", fields["show_replies"], ("0", "1")) == "1"
     if "quote_policy" in fields:
         changes["quote_policy"] = parse_choice("quote_policy", fields["quote_policy"], QUOTE_POLICIES)
     if "language" in fields:
@@ -134,7 +136,8 @@ async def edit_preferences(request: SiteRequest) -> HttpResponse:
     chosen = await request.services[AccountService].change_preferences(
         account_id=require_viewer_id(request), change=lambda old: structs.replace(old, **changes)
     )
-    return done(request, preferences_json(chosen), default=PREFERENCES_PATH, message=_("Your choices are saved."))
+    message = "" if "show_replies" in fields else _("Your choices are saved.")  # the public timeline shows it
+    return done(request, preferences_json(chosen), default=PREFERENCES_PATH, message=message)
 
 
 async def password_page(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:

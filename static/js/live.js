@@ -19,6 +19,14 @@ const MOST_HELD = 200; // with more, the pill reloads the page
 const MOST_WATCHED = 100;
 const VACANT = 5000; // ms after a deletion in which the next boost replaces it
 
+/** Return the address of another part of this timeline, with the reader's choice of replies. */
+function part(cursor) {
+  const query = new URLSearchParams(cursor);
+  const replies = new URLSearchParams(location.search).get("replies");
+  if (replies) query.set("replies", replies);
+  return query.size ? `${location.pathname}?${query}` : location.pathname;
+}
+
 class Live {
   #held = new Map(); // id -> html
   #gaps = [];
@@ -30,7 +38,7 @@ class Live {
   constructor(list) {
     this.timeline = new Timeline(list);
     this.region = document.querySelector("[data-live-region]");
-    this.subscription = new Subscription(this.timeline.name, list.dataset.newest || "0", this);
+    this.subscription = new Subscription(list.dataset.live || this.timeline.name, list.dataset.newest || "0", this);
   }
 
   start() {
@@ -84,7 +92,7 @@ class Live {
   // New entries
 
   #hold({ id, html, timeline, author }) {
-    if (timeline !== this.timeline.name) return;
+    if (timeline !== this.subscription.timeline) return;
     this.subscription.saw(String(id));
     if (html.includes("data-boost-of=") && this.#isDue(html, author)) return;
     if (this.#overflow || this.timeline.has(String(id)) || this.#isTooOld(id)) return;
@@ -137,7 +145,7 @@ class Live {
   }
 
   async #show() {
-    if (this.#overflow) return location.assign(location.pathname);
+    if (this.#overflow) return location.assign(part(""));
     if (!this.#held.size && !this.#gaps.length) return;
     this.timeline.markHere(word("here"));
     const [held, gaps] = [[...this.#held.values()], this.#gaps];
@@ -186,9 +194,9 @@ class Live {
     button.textContent = word("loading");
     const upward = name === "gapUp";
     const above = row.previousElementSibling?.querySelector("article[data-post-id]")?.dataset.postId;
-    const query = upward ? `?after=${row.dataset.gapAfter}` : above ? `?before=${above}` : "";
+    const cursor = upward ? `after=${row.dataset.gapAfter}` : above ? `before=${above}` : "";
     try {
-      this.#take(await page(location.pathname + query), row, upward, Number(above ?? Infinity));
+      this.#take(await page(part(cursor)), row, upward, Number(above ?? Infinity));
       button.textContent = word(name);
     } catch {
       button.textContent = word("loadFailed");

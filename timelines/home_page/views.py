@@ -20,7 +20,7 @@ from timelines.home_page.announcements import render_announcements
 from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
 from timelines.onboarding.views import find_next_step
-from timelines.pages.page import PageRequest, TimelinePage
+from timelines.pages.page import WITHOUT_REPLIES, PageRequest, TimelinePage
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import timeline_context, timeline_json
 from timelines.posts.post import AUDIENCE_BY_NAME
@@ -89,21 +89,27 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
     if wants_json(request):
         raise SignInRequired
     query = PageRequest(limit=WELCOME_POSTS)
-    page = await request.services[ReadingService].public(viewer_id=None, limit=WELCOME_POSTS, may_lag=True)
+    read_public = request.services[ReadingService].public
+    page = await read_public(viewer_id=None, limit=WELCOME_POSTS, may_lag=True, selection=WITHOUT_REPLIES)
     context = {
         "announcements": render_announcements(request),
         "welcome": get_site(request).welcome,
-        "timeline": timeline_context(request, query, page, "public"),
+        "timeline": timeline_context(request, query, page, "public") | {"channel": "public:posts"},
         "trends_html": await trends_panel(request),
     }
     return page_response(request, "timelines/welcome.html", context)
 
 
 async def public(request: SiteRequest) -> HttpResponseBase:
-    query, me = parse_page_request(request.GET), get_viewer_id(request)
+    query, me, with_replies = parse_page_request(request.GET), get_viewer_id(request), _shows_replies(request)
     pending_marker = load_marker(request, "public")
     read = request.services[ReadingService].public(
-        viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
+        viewer_id=me,
+        before=query.before,
+        after=query.after,
+        limit=query.limit,
+        may_lag=me is None,
+        selection=None if with_replies else WITHOUT_REPLIES,
     )
     page = await (read if me is None else _with_menus(request, me, read))
     marker = await pending_marker
@@ -112,9 +118,22 @@ async def public(request: SiteRequest) -> HttpResponseBase:
         request,
         "timelines/public.html",
         page=lambda: {
-            "timeline": timeline_context(request, query, page, "public", marker),
+            "timeline": timeline_context(request, query, page, "public", marker)
+            | {"channel": "" if with_replies else "public:posts"},
+            "shows_replies": with_replies,
             "trends_html": trends if query.is_first else "",
             "page_title": _("Public"),
         },
         data=lambda: timeline_json(request, page),
     )
+
+
+def _shows_replies(request: SiteRequest) -> bool:
+    """Return whether the public timeline has replies to other accounts.
+
+    On pages, accounts choose this by a preference, and visitors by `?replies=1`. JSON has replies without `?replies=0`.
+    """
+    chosen = request.GET.get("replies")
+    if wants_json(request):
+        return chosen != "0"
+    return chosen == "1" if request.account is None else require_account(request).preferences.shows_replies

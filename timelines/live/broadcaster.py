@@ -63,7 +63,7 @@ class Broadcaster:
             viewers = {}
             for number, subscription in enumerate(self._registry.subscriptions_at(topics), start=1):
                 key = _viewer_key(subscription)
-                if key not in entries or (entry := entries[key]) is None:
+                if (entry := entries.get(key)) is None or not _channel_of(subscription).includes(entry):
                     continue
                 if (frame_key := _frame_key(subscription, entry)) not in frames:
                     socket = subscription.socket

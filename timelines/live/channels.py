@@ -16,7 +16,7 @@ from timelines.live import socket_messages
 from timelines.live_updates.service import home_member, list_member
 from timelines.notifications.notification import NotificationPage
 from timelines.notifications.service import NotificationService
-from timelines.pages.page import TimelinePage
+from timelines.pages.page import WITHOUT_REPLIES, HydratedPost, PostSelection, TimelinePage
 from timelines.reading.service import ReadingService
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.text.token_scanner import normalize_tag
@@ -26,6 +26,8 @@ PageReader = Callable[..., Awaitable[TimelinePage | NotificationPage]]
 """A function that reads one page of a timeline. It takes `before`, `after` and `limit` as keywords."""
 
 PUBLIC_TOPIC = "public"
+PUBLIC_SELECTIONS = {"public": None, "public:posts": WITHOUT_REPLIES}
+"""The names of the public timeline with and without replies to other accounts."""
 LIST_NAME_PREFIX = "list:"
 """The prefix of the names of list timelines in client messages."""
 
@@ -79,11 +81,16 @@ class Channel:
     """The lists that a virtual list consists of. Posts that are delivered to these lists may belong to this channel."""
     hashtags: tuple[str, ...] = ()
     """Hashtags whose posts belong to this channel."""
+    selection: PostSelection | None = None
+    """The posts that the channel shows, or None for all posts that the viewer may see."""
 
     @property
     def topics(self) -> tuple[str, ...]:
         """All topics that the channel listens to."""
         return (self.topic, *map(list_topic, self.leaf_list_ids), *map(hashtag_topic, self.hashtags))
+
+    def includes(self, entry: HydratedPost) -> bool:
+        return self.selection is None or self.selection.includes(entry)
 
     @property
     def presence_members(self) -> tuple[str, ...]:
@@ -105,9 +112,11 @@ class ChannelResolver(Service):
     async def resolve(self, name: str, viewer_id: AccountId | None) -> Channel:
         """Return the channel of a name such as "profile:alice". Raises SubscriptionDenied."""
         kind, _, rest = name.partition(":")
-        if name == "public":
-            read_page = partial(self.reading.public, viewer_id=viewer_id)
-            return Channel(PUBLIC_TOPIC, None, read_page, ViewerContext(viewer_id, ViewContext.PUBLIC))
+        if name in PUBLIC_SELECTIONS:
+            selection = PUBLIC_SELECTIONS[name]
+            read_page = partial(self.reading.public, viewer_id=viewer_id, selection=selection)
+            viewer_context = ViewerContext(viewer_id, ViewContext.PUBLIC)
+            return Channel(PUBLIC_TOPIC, None, read_page, viewer_context, selection=selection)
         if name == "home":
             return self._home_channel(_require_signed_in(viewer_id))
         if kind == "profile" and rest:

@@ -43,6 +43,9 @@ class PostSelection(msgspec.Struct, frozen=True, gc=False):
         return tags.issuperset(self.all_hashtags) and tags.isdisjoint(self.no_hashtags)
 
 
+WITHOUT_REPLIES = PostSelection(exclude_replies=True)
+
+
 class PagePart(TypedDict, total=False):
     """The keyword arguments of `PageRequest`."""
 

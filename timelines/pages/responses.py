@@ -22,13 +22,14 @@ from timelines.text.linkify import REL_ME, linkify
 
 TemplateContext = dict[str, Any]
 NO_MARKER = Marker()
+KEPT_NAMES = "limit", "replies", "tab"
 
 
 def url_with_query(request: SiteRequest, **query: object) -> str | None:
-    """Return the path of this page with another query, the same limit and tab. Returns None if a value is None."""
+    """Return the path of this page with another cursor and the rest of its query, or None if a value is None."""
     if None in query.values():
         return None
-    kept = {name: request.GET[name] for name in ("limit", "tab") if name in request.GET and name not in query}
+    kept = {name: request.GET[name] for name in KEPT_NAMES if name in request.GET and name not in query}
     return f"{quote_path(request.path)}?{'&'.join(starmap(encode_query_pair, {**query, **kept}.items()))}"
 
 

@@ -14,7 +14,7 @@ from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.following.service import FollowingService
 from timelines.graph.follow import NOTE_MAX_LENGTH
-from timelines.pages.page import PageRequest, PostSelection
+from timelines.pages.page import WITHOUT_REPLIES, PageRequest, PostSelection
 from timelines.pages.presenters import entries_html, posts_json, profile_json, relation_json
 from timelines.pages.queries import parse_page_request, with_canonical_handle
 from timelines.pages.responses import (
@@ -29,7 +29,7 @@ from timelines.profiles.service import ProfileService
 from timelines.reading.view_counts import count_view
 
 SELECTION_BY_TAB = {
-    "posts": PostSelection(exclude_replies=True),
+    "posts": WITHOUT_REPLIES,
     "media": PostSelection(only_media=True),
 }
 """What `?tab=` selects of the posts of an account. Without it the page has all posts, and is live."""

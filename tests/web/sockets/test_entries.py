@@ -23,6 +23,24 @@ async def test_a_virtual_list_receives_the_entries_of_its_parts_live(daphne, wor
         assert set(reader.entry_ids(f"list:{common.id}")) == {post.id}
 
 
+async def test_a_public_timeline_without_replies_gets_none_live_and_none_after_a_pause(daphne, world, services) -> None:
+    bob, carol = await world.people("bob", "carol")
+    first = await carol.publishes("first")
+    async with open_socket(daphne) as reader:
+        await reader.subscribe("public:posts")
+        await bob.publishes("to carol", in_reply_to=first)
+        own = await carol.publishes("to herself", in_reply_to=first)
+        await world.deliver_all()
+        await reader.receive_entry(own.id, "public:posts")
+        await reader.collect_for()
+        assert set(reader.entry_ids("public:posts")) == {own.id}
+    async with open_socket(daphne) as reader:
+        await reader.subscribe("public:posts", after=0)
+        await reader.subscribe("public", after=0)
+        assert reader.entry_ids("public:posts") == [first.id, own.id]
+        assert len(reader.entry_ids("public")) == 3
+
+
 async def test_the_replies_policy_applies_to_sockets(daphne, world, services) -> None:
     alice, bob, carol, erin = await world.people("alice", "bob", "carol", "erin")
     friends = await alice.makes_list(bob, carol)

@@ -56,7 +56,8 @@ async def test_preferences_are_saved_by_field(alice: HttpBrowser) -> None:
     await choose(alice, language="de", languages=["fr", "de", "fr"])
     await choose(alice, open_warnings="1")
     saved = (await alice.get_json("/accounts/preferences/")).json()
-    assert saved == {"open_warnings": True, "language": "de", "languages": ["fr", "de"], "quote_policy": "public"}
+    others = {"quote_policy": "public", "show_replies": False}
+    assert saved == {"open_warnings": True, "language": "de", "languages": ["fr", "de"], **others}
     page = (await alice.get("/accounts/preferences/")).text
     assert '<option value="de" lang="de" selected>' in page
     assert 'value="fr" checked' in page
