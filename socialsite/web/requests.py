@@ -366,8 +366,7 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
             raise MethodNotAllowed(views)
         return await view(request, *args, **kwargs)
 
-    dispatch.views = views  # type: ignore[attr-defined]  # read by the documents
-    dispatch.methods = frozenset(views)  # type: ignore[attr-defined]  # read by the tests that walk the URLs
+    dispatch.views = views  # type: ignore[attr-defined]  # read by the documents, and by the tests that walk the URLs
     dispatch.on_error_page = getattr(views.get("POST"), "on_error_page", None)  # type: ignore[attr-defined]
     dispatch.upload_rules = {  # type: ignore[attr-defined]
         method: rules for method, view in views.items() if (rules := getattr(view, "upload_rules", None))

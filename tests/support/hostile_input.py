@@ -2,16 +2,18 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, zip_longest
+from pathlib import Path
 from urllib.parse import quote
 
 from hypothesis import strategies as st
 
 from tests.support.corpora import corpus_json, corpus_text
 from tests.support.routes import Route, api_routes, routes
-from timelines.posts.post import FORM_NAMES
 from timelines.text.post_text import TextRefused, check_post_text
 
 OWN_PAYLOADS = (
@@ -25,7 +27,6 @@ OWN_PAYLOADS = (
     "jaVasCript:/*-/*`/*\\`/*'/*\"/**/(/* */oNcliCk=alert() )//%0D%0A%0d%0a//</stYle/</titLe/"
     "</teXtarEa/</scRipt/--!>\\x3csVg/<sVg/oNloAd=alert()//>\\x3e",
 )  # fmt: skip
-
 """Attributes, elements that close others, templates, entities, comments, directions, and 0xsobky's polyglot."""
 
 
@@ -68,34 +69,36 @@ def fields_first() -> Iterator[str]:
     yield from dict.fromkeys(chain(OWN_PAYLOADS, (text for turn in turns for text in turn if text)))
 
 
-FIELDS = (
-    *FORM_NAMES, "idempotency_key", "next", "title", "handle", "operation", "parts",
-    "replies", "exclusive", "first", "phrase", "action", "whole_word", "expires_in", "duration", "timeline",
-    "post", "back", "scroll", "up_to", "mention", "like", "username", "password", "password1", "password2",
-    "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "moved_to", "private", "session",
-    "csrfmiddlewaretoken", "part-1", "tag", "id", "theme", "initial-title", "initial-replies",
-    "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
-    "discoverable", "initial-discoverable",
-    "quote_policy", "redraft_of", "open_warnings", "languages", "descriptions", "version", "draft", "scheduled_at",
-    "add", "crop", "file", "remove", "skip", "follow", "picture", "media_attributes[][id]",
-    "media_attributes[][description]", "media_attributes[][focus]", "media_attributes[][focus_x]",
-    "status", "status_id", "in_reply_to_id", "source[privacy]", "source[language]", "fields_attributes[0][value]",
-    "note", "locked",
-    "choices[]", "media_ids[]", "poll[options][]", "reblogs", "notify", "notifications", "description", "focus",
-    "credential", "purpose", "setup", "factor", "browser", "role",
-    "endpoint", "p256dh", "auth", "kinds", "text", "replaces", "subscription[endpoint]", "subscription[keys][p256dh]",
-    "subscription[keys][auth]", "queue", "subscription[standard]", "data[alerts][mention]", "data[policy]",
-    "client_id", "client_secret", "client_name", "redirect_uri", "redirect_uris", "response_type", "scope", "scopes",
-    "state", "code_challenge", "code_challenge_method", "decision", "grant_type", "code", "code_verifier", "token",
-    "content", "keep",
-    "queue",
-    "account", "category", "comment", "posts", "rules", "mute", "block", "reason", "all", "status_ids[]", "rule_ids[]",
-    "kind", "report", "rule", "warning", "answer", "preview",
-    "address", "digest", "alerts", "summary",
-    "reason", "invitation", "invite_code", "uses", "days", "account", "account[]", "post[]",
-    "address", "digest",
-    "group", "name", "accent", "rules", "starts", "ends",
-)  # fmt: skip
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+FIELD_OF_PAGE = re.compile(r"""<(?:input|select|textarea|button)\b[^>]*\sname="([\w-]+)\"""")
+FIELDS = sorted(
+    {
+        *(name for path in TEMPLATES.rglob("*.html") for name in FIELD_OF_PAGE.findall(path.read_text())),
+        *(name for route in (*routes(), *api_routes()) for name in route.fields),
+        *(
+            "auth",
+            "p256dh",
+            "mention",
+            "like",
+            "state",
+            "redirect_uri",
+            "response_type",
+            "code_challenge",
+            "code_verifier",
+        ),
+        *(
+            "code_challenge_method",
+            "status",
+            "status_id",
+            "in_reply_to_id",
+            "notify",
+            "reblogs",
+            "data[alerts][mention]",
+        ),
+        *("fields_attributes[0][value]", "media_attributes[][id]", "media_attributes[][focus_x]", "part-1"),
+    }
+)
+"""The fields of pages, the fields that views read, and names that loops of the API compute."""
 
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",
@@ -124,7 +127,7 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 
-NAMES = st.one_of(st.sampled_from(FIELDS), TEXTS)
+NAMES = st.one_of(st.sampled_from(FIELDS), st.sampled_from(FIELDS).map("{}[]".format), TEXTS)
 
 DEEP_JSON = st.sampled_from(
     [b"[" * 30_000, b'{"a":' * 9_000, b"[" * 30_000 + b"]" * 30_000, b'{"text":' + b"9" * 4_400 + b"}"]
@@ -165,38 +168,32 @@ class FuzzRequest:
     wants_json: bool
 
 
-PAIRS = st.lists(st.tuples(NAMES, TEXTS), max_size=6)
+FORM, PARTS, JSON_TYPE = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json"
 
-OBJECTS = st.dictionaries(NAMES, VALUES, max_size=6)
 
-FORM, PARTS, JSON_TYPE = (
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
-    "application/json",
-)
+@cache
+def bodies(fields: tuple[str, ...]) -> st.SearchStrategy[tuple[str, bytes]]:
+    """Return bodies with their media types. Every other name is one of `fields`, if there are any."""
+    names = st.one_of(st.sampled_from(fields), NAMES) if fields else NAMES
+    pairs = st.lists(st.tuples(names, TEXTS), max_size=6)
+    objects = st.dictionaries(names, VALUES, max_size=6)
+    return st.one_of(
+        st.tuples(st.just(JSON_TYPE), st.one_of(objects, VALUES).map(encode_json)),
+        st.tuples(st.just(FORM), pairs.map(encode_form)),
+        st.tuples(st.just(PARTS), pairs.map(encode_multipart)),
+        st.tuples(st.sampled_from([FORM, PARTS, JSON_TYPE, "text/plain", f"{JSON_TYPE}; charset=utf-16"]), RAW_BODIES),
+    )
 
-BODIES = st.one_of(
-    st.tuples(st.just(JSON_TYPE), st.one_of(OBJECTS, VALUES).map(encode_json)),
-    st.tuples(st.just(FORM), PAIRS.map(encode_form)),
-    st.tuples(st.just(PARTS), PAIRS.map(encode_multipart)),
-    st.tuples(
-        st.sampled_from([FORM, PARTS, JSON_TYPE, "text/plain", "application/json; charset=utf-16"]),
-        RAW_BODIES,
-    ),
-)
 
 EXCLUDED_PATHS = ("/accounts/delete/", "/accounts/logout/")
-
 """Paths that would end the session by accident."""
 
 ROUTES = [route for route in routes() if route.path not in EXCLUDED_PATHS]
 
 API_ROUTES = [route for route in api_routes() if route.path.startswith("/api/") and "streaming" not in route.path]
-
 """Paths that apps request with a token, without the endless ones."""
 
 STAFF_ROUTES = [route for route in ROUTES if route.path.startswith("/ops/")]
-
 """Paths that only staff can open."""
 
 
@@ -213,7 +210,7 @@ def fuzz_requests(draw: st.DrawFn, among: Sequence[Route] = ROUTES) -> FuzzReque
     if method in ("GET", "HEAD"):
         query = encode_form(draw(st.lists(st.tuples(st.sampled_from(QUERIES), TEXTS), max_size=3))).decode()
         return FuzzRequest(method, f"{path}?{query}"[:6_000], "", b"", draw(st.booleans()))
-    content_type, body = draw(BODIES)
+    content_type, body = draw(bodies(tuple(route.fields)))
     return FuzzRequest(method, path, content_type, body, draw(st.booleans()))
 
 

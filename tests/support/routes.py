@@ -1,38 +1,34 @@
-"""Find every address of the site by walking the URLconf, so that tests cover all of them."""
+"""Find every address of the site and the fields that it reads, so that tests cover all of them."""
 
+import ast
+import inspect
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
+from django.forms import BaseForm
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
+from django.urls.converters import get_converters
 
 from socialsite.web.requests import is_api_path
 
+SAMPLE_BY_CONVERTER = {"id": "7", "int": "7", "handle": "alice", "media_name": f"7-{'0123456789abcdef' * 2}"}
 SAMPLES = {
-    "handle": "alice",
-    "post_id": "7",
-    "list_id": "7",
-    "account_id": "7",
-    "number": "7",
     "tag": "redis",
-    "media_id": "7",
-    "draft_id": "7",
-    "report_id": "7",
-    "transfer_id": "7",
-    "sanction_id": "7",
-    "quote_id": "7",
-    "stream": "x",
-    "notification_id": "7",
-    "group_id": "7",
     "key": "ungrouped-7",
-    "code": "7-AAAAAAAAAAAAAAAAAAAAAA",
-    "name": "7-0123456789abcdef0123456789abcdef",
-    "logo": "7-0123456789abcdef0123456789abcdef",
-    "size": "small",
-    "extension": "webp",
+    "code": f"7-{'A' * 22}",
     "colour": "0b57d0",
-    "announcement_id": "7",
+    "logo": f"7-{'01234567' * 4}",
 }
+"""The values of texts that a view checks. A text that no view checks is "x"."""
+FIELD_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\[[a-z0-9_]*\])*")
+FIELD_TYPES = ("SiteRequest", "FormFields", "Mapping[str, str]", "dict[str, str]")
+"""Types of parameters in annotations. A function with one of them reads fields."""
+PACKAGES = ("accounts.", "timelines.", "socialsite.admin.", "socialsite.site.")
 
 
 @dataclass(frozen=True)
@@ -45,10 +41,17 @@ class Route:
     path: str
     methods: frozenset[str]
     pattern: str
+    views: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_unsafe(self) -> bool:
         return not self.methods or "POST" in self.methods
+
+    @property
+    def fields(self) -> list[str]:
+        """Return the names of the fields that the views of POST, PUT, PATCH and DELETE read, as their source says."""
+        views = [view for method, view in self.views.items() if method not in ("GET", "HEAD")]
+        return sorted({name for view in views for name in _names_read(inspect.unwrap(view))})
 
 
 def routes() -> list[Route]:
@@ -77,5 +80,62 @@ def _walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[Rou
         if isinstance(pattern, URLResolver):
             yield from _walk(pattern.url_patterns, full_pattern)
         else:
-            path = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: SAMPLES[found[1]], full_pattern)
-            yield Route(path, getattr(pattern.callback, "methods", frozenset()), full_pattern)
+            views = getattr(pattern.callback, "views", {})
+            yield Route(_with_samples(full_pattern), frozenset(views), full_pattern, views)
+
+
+def _with_samples(pattern: str) -> str:
+    """Return the path of a pattern, with a sample for each of its parameters."""
+
+    def sample(found: re.Match[str]) -> str:
+        converter, name = found.groups()
+        regex = getattr(get_converters().get(converter or ""), "regex", "")
+        choice = regex.split("|")[0] if "|" in regex else "x"
+        return SAMPLES.get(name) or SAMPLE_BY_CONVERTER.get(converter) or choice
+
+    return re.sub(r"<(?:(\w+):)?(\w+)>", sample, pattern)
+
+
+@cache
+def _names_read(function: Callable[..., Any], depth: int = 4) -> frozenset[str]:
+    """Return the names of fields in the source of a function, and of the functions that it calls with fields.
+
+    A name is what is read from a mapping, or a constant beside it in a call. Names that a loop computes are absent.
+    """
+    if isinstance(function, type):
+        return frozenset(function.base_fields) if issubclass(function, BaseForm) else frozenset()
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return frozenset()
+    names, called = set[str](), list[object]()
+    space = vars(sys.modules[function.__module__])
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Call()), args=[ast.Constant(value=str(name)), *_]):
+                names.add(name)
+            case ast.Call(args=[ast.Name(), ast.Constant(value=str(name)), *_]):
+                names.add(name)
+            case ast.Subscript(value=ast.Name() | ast.Call(), slice=ast.Constant(value=str(name))):
+                names.add(name)
+            case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()]):
+                names.add(name)
+            case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
+                called.append(getattr(space.get(owner), attribute, None))
+            case ast.Name(id=name):
+                called.append(space.get(name))
+    for each in called:
+        if isinstance(each, str):
+            names.add(each)
+        elif depth and callable(each) and _reads_fields(each):
+            names |= _names_read(inspect.unwrap(each), depth - 1)
+    return frozenset(filter(FIELD_NAME.fullmatch, names))
+
+
+def _reads_fields(function: Callable[..., Any]) -> bool:
+    if not (getattr(function, "__module__", None) or "").startswith(PACKAGES):
+        return False
+    if isinstance(function, type):
+        return issubclass(function, BaseForm)
+    annotations = getattr(inspect.unwrap(function), "__annotations__", {}).values()
+    return any(name in str(annotation) for annotation in annotations for name in FIELD_TYPES)
