@@ -51,11 +51,7 @@ async def test_suspended_deleted_and_unknown_accounts_get_the_same_answer(gone, 
             answers = [
                 await answer_of(browser, method, route.path, handle, headers) for handle in (*GONE, "never_there")
             ]
-            assert answers[0] == answers[1] == answers[2], (
-                method,
-                route.pattern,
-                [each[0] for each in answers],
-            )
+            assert answers[0] == answers[1] == answers[2], (method, route.pattern, [each[0] for each in answers])
 
 
 async def answer_of(

@@ -164,10 +164,7 @@ def test_no_input_becomes_part_of_a_key(redis_server: RedisServer, fuzzer: HttpV
 
 def send(visitor: HttpVisitor, one: FuzzRequest) -> int:
     """Return the status; a body is sent with a valid token, so that the site reads it."""
-    headers = {
-        "X-CSRFToken": visitor.http.cookies.get("csrftoken") or "",
-        **(JSON_HEADERS if one.wants_json else {}),
-    }
+    headers = {"X-CSRFToken": visitor.http.cookies.get("csrftoken") or "", **(JSON_HEADERS if one.wants_json else {})}
     if one.content_type:
         headers["Content-Type"] = one.content_type
     try:

@@ -231,9 +231,7 @@ async def test_pages_of_staff_are_404_for_everybody_else(scene: PrivateDataScena
                 assert answer.status_code == 404, (method, pattern)
 
 
-async def test_a_visitor_is_sent_to_log_in_before_any_action(
-    scene: PrivateDataScenario,
-) -> None:
+async def test_a_visitor_is_sent_to_log_in_before_any_action(scene: PrivateDataScenario) -> None:
     """The answer does not depend on whether the named thing exists."""
     for pattern, route in PATTERNS:
         if "POST" in route.methods and not pattern.startswith(("/clicks/", "/display/", "/ops/")):

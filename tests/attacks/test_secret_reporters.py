@@ -73,7 +73,6 @@ async def test_a_reported_person_never_reads_who_reported(
             sent += message["data"] + message["channel"]
     assert not [secret for secret in secrets if secret.encode() in sent]
     assert (await reporter.get_json("/reports/")).json()["reports"][0]["comment"] == COMMENT, "the words are stored"
-
     seen = await read_all_pages(site, reported, reported_id, post["id"], report_id)
     assert "a rude post" in json.dumps(seen)
     found = {path for path, text in seen.items() for secret in secrets if secret in text}

@@ -55,13 +55,7 @@ async def test_two_readers_behind_one_cache_never_get_each_others_pages(
     cache, seen = SharedCache(heeds_vary=heeds_vary), set[str]()
     for headers in SHAPES:
         for path in READABLE:
-            for who, browser in (
-                ("alice", alice),
-                ("bob", bob),
-                ("", visitor),
-                ("alice", alice),
-                ("", visitor),
-            ):
+            for who, browser in (("alice", alice), ("bob", bob), ("", visitor), ("alice", alice), ("", visitor)):
                 visitor.http.cookies.clear()
                 text = await cache.get(browser, path, headers)
                 owners = set(re.findall(r"canary(?:list|phrase)of(\w+)", text))

@@ -20,13 +20,11 @@ def test_a_new_account_publishes_follows_and_sees_the_next_post_live(
     me.page.locator("main").get_by_role("button", name="Sign up").click()
     me.page.wait_for_url("**/welcome/profile/")
     me.go_to("/")
-
     me.publish("the first words of mine")
     expect(me.entries.first.locator(".post-text")).to_have_text("the first words of mine")
     expect(me.page.locator("[data-composer] textarea")).to_have_value("")
     me.page.reload()
     expect(me.entries).to_have_count(1)
-
     me.go_to(f"/@{friend.handle}/")
     me.page.get_by_role("button", name=f"Follow @{friend.handle}").click()
     expect(me.page.get_by_role("button", name=f"Unfollow @{friend.handle}")).to_be_visible()

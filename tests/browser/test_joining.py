@@ -66,7 +66,6 @@ def test_an_applicant_waits_and_is_let_in(
         page.get_by_label("Why do you want to join?").fill(REASON)
         page.get_by_role("button", name="Apply for an account").click()
         expect(page.locator(".notice")).to_contain_text("waits for approval")
-
         me = reader(staff)
         me.go_to("/ops/")
         me.page.locator(".tabs").get_by_role("link", name="People").click()
@@ -76,7 +75,6 @@ def test_an_applicant_waits_and_is_let_in(
         me.page.get_by_role("button", name="Approve").click()
         expect(me.page.get_by_text("1 decision is stored.")).to_be_visible()
         expect(me.page.get_by_label(f"@{handle}")).to_have_count(0)
-
         page.reload()
         expect(page.locator(".notice")).to_contain_text("is approved")
         page.get_by_role("main").get_by_role("link", name="Log in").first.click()

@@ -76,7 +76,6 @@ def test_a_reader_of_arabic_logs_in_posts_and_answers(
     page.locator("[name=password]").fill(PASSWORD)
     page.locator("main form [type=submit]").first.click()
     page.wait_for_url(site.url + "/")
-
     browser.go_to_live("/")
     browser.publish("مرحبا")
     expect(browser.entries.first.locator(".post-text")).to_have_text("مرحبا")
@@ -86,12 +85,10 @@ def test_a_reader_of_arabic_logs_in_posts_and_answers(
     assert is_inside_window(page, "[data-live-region] .pill")
     browser.pill.click()
     expect(browser.entries.first.locator(".post-text")).to_have_text("post 3")
-
     page.locator("article .menu > summary").first.click()
     expect(page.locator("article .menu[open] .menu-body")).to_be_visible()
     assert is_inside_window(page, "article .menu[open] .menu-body")
     page.keyboard.press("Escape")
-
     post = friend.publishes("a thread")
     browser.go_to(post["url"])
     browser.publish("رد")

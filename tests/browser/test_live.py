@@ -66,7 +66,6 @@ def test_new_posts_wait_in_the_pill_and_move_no_entry(me: BrowserPage, friend: H
     assert read.bounding_box() == before
     assert me.page.title().startswith("(3) ")
     assert len(me.entry_ids()) == 25
-
     me.pill.click()
     expect(me.entries).to_have_count(28)
     expect(me.pill).to_have_count(0)

@@ -123,7 +123,6 @@ def test_an_abusive_newcomer_is_limited_warned_and_suspended_and_appeals(
         assert sees(pages[name], "nasty", profile, "/public/", search) == [False] * 3
     assert sees(pages["follower"], "nasty second words", "/", profile) == [True, True]
     assert [reads(each, profile) for each in (abused, visitor(), follower)] == [False, False, True]
-
     decide(boss, account_id, "Warning", "Please read the rules again.")
     open_decisions(own)
     expect(own.page.locator("article h2")).to_have_text(["Warning", "Account limited"])
@@ -132,7 +131,6 @@ def test_an_abusive_newcomer_is_limited_warned_and_suspended_and_appeals(
     refuse_appeal(reader(judge), "It was no joke for others.")
     own.go_to("/accounts/sanctions/")
     expect(own.page.locator("main")).to_contain_text("It was no joke for others.")
-
     own.go_to_live("/")
     decide(boss, account_id, "Account suspended", "You went on. Your account is suspended.")
     for page in pages.values():

@@ -28,7 +28,6 @@ def test_the_number_rises_live_on_any_page_and_falls_after_reading(
     assert first.page.title().startswith("(1) ")
     friend.follows(own.handle)
     expect(badge(first)).to_have_text("2")
-
     second.go_to(PAGE)
     expect(second.page.locator(".told-new")).to_have_count(2)
     expect(badge(second)).to_be_hidden()

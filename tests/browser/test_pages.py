@@ -304,8 +304,7 @@ def refuses(scene: PageScenario, status: int, act: Callable[[PageScenario], None
     """Act, and check the status of the last page."""
     answers: list[int] = []
     scene.reader.page.on(
-        "response",
-        lambda answer: answers.append(answer.status) if answer.request.is_navigation_request() else None,
+        "response", lambda answer: answers.append(answer.status) if answer.request.is_navigation_request() else None
     )
     act(scene)
     assert answers[-1] == status

@@ -47,7 +47,6 @@ def test_reload_and_back_lead_to_the_same_post_at_the_same_height(reader: OpenRe
     me.wait_for(lambda: stores_its_place_at(me, post_id))
     top = height_of(me, post_id)
     assert top is not None
-
     me.page.reload()
     me.wait_for(lambda: is_at(me, post_id, top))
     friend.publishes("newer words")  # the page is longer above the place now

@@ -26,11 +26,7 @@ def users_file(directory: Path) -> Path:
     """Write users.acl with make-users."""
     passwords = {f"{role.upper()}_PASSWORD": password for role, password in PASSWORDS.items()}
     result = subprocess.run(
-        [str(DEPLOY / "redis/make-users")],
-        env={**os.environ, **passwords},
-        check=True,
-        capture_output=True,
-        text=True,
+        [str(DEPLOY / "redis/make-users")], env={**os.environ, **passwords}, check=True, capture_output=True, text=True
     )
     file = directory / "users.acl"
     file.write_text(result.stdout)

@@ -57,10 +57,8 @@ def test_backups_rotate_and_a_drill_restores_the_newest(
     settings.REDIS_URL = redis_url
     run_with_services(build)
     old, recent = backup_of_days_ago(tmp_path, 20), backup_of_days_ago(tmp_path, 10)
-
     assert run("backup", tmp_path, "redis://127.0.0.1:1").returncode != 0
     assert old.exists(), "a failed backup deletes nothing"
-
     result = run("backup", tmp_path, redis_server.url)
     assert result.returncode == 0, result.stderr
     assert (old.exists(), recent.exists()) == (False, True)
@@ -70,7 +68,6 @@ def test_backups_rotate_and_a_drill_restores_the_newest(
     assert {each.stat().st_mode & 0o077 for each in (file, listing)} == {0}
     newer = media_file(f"7-{'ab' * 16}", "full", "jpg")
     default_storage.save(newer, uploaded(b"uploaded after the backup"))
-
     with redis_server.client() as client:
         before = client.dbsize()
         drill = run("restore-drill", tmp_path, redis_server.url)
@@ -81,7 +78,6 @@ def test_backups_rotate_and_a_drill_restores_the_newest(
     assert of_pictures.returncode == 0, of_pictures.stdout + of_pictures.stderr
     assert "All 2 files of pictures are there." in of_pictures.stdout
     assert default_storage.exists(newer), "a drill deletes no picture"
-
     file.write_bytes(file.read_bytes()[:-5])
     damaged = run("restore-drill", tmp_path, redis_server.url)
     assert damaged.returncode != 0

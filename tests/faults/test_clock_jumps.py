@@ -37,11 +37,7 @@ SEARCHES = 5
 APART_MS = 250
 """Largest difference of two processes' clocks: half a round trip on a busy machine."""
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.nightly,
-    needs("faketime"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, needs("faketime")]
 
 
 class Jumping(ProductionSite):

@@ -90,9 +90,7 @@ async def test_a_retry_after_any_lost_reply_of_a_deletion_deletes_the_post(far: 
 
 
 @pytest.mark.parametrize("fault", [Fault.DROP, Fault.HALF, Fault.RESET])
-async def test_a_master_cut_off_from_its_replica_acknowledges_nothing(
-    fault: Fault,
-) -> None:
+async def test_a_master_cut_off_from_its_replica_acknowledges_nothing(fault: Fault) -> None:
     master, replica = RedisServer(options=("--repl-diskless-sync-delay", "0")).start(), RedisServer().start()
     try:
         with FaultProxy(master.socket) as between:

@@ -30,10 +30,7 @@ LOST_AT_MOST_S = {"everysec": 2.0, "always": 0.0}
 """Redis begins an fsync in the second after the last one began: 2 s in the worst case, 1 s on average.
 The duration of an fsync, and pauses of the machine, are added."""
 
-pytestmark = [
-    pytest.mark.slow,
-    needs("strace"),
-]
+pytestmark = [pytest.mark.slow, needs("strace")]
 
 
 @pytest.mark.parametrize("policy", mostly_nightly(LOST_AT_MOST_S, 1))

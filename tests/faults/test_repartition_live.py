@@ -34,18 +34,7 @@ PROBE_PAUSE_S = 0.02
 ENOUGH = 50
 """Minimum of acknowledged posts."""
 REAL_SETTINGS = {"DJANGO_SETTINGS_MODULE": "socialsite.settings"}
-ALLOWED = {
-    "200",
-    "201",
-    "303",
-    "404",
-    "503",
-    "read 200",
-    "read 503",
-    "delete 200",
-    "delete 404",
-    "delete 503",
-}
+ALLOWED = {"200", "201", "303", "404", "503", "read 200", "read 503", "delete 200", "delete 404", "delete 503"}
 
 
 @pytest.fixture(scope="module")

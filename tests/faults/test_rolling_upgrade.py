@@ -22,15 +22,7 @@ from tests.support.waiting import wait_until
 
 OLD = os.environ.get("OLD_RELEASE", releases.PREVIOUS)
 STEP_S = float(os.environ.get("UPGRADE_SECONDS", "2"))
-PAGES = (
-    "/",
-    "/public/",
-    "/@{handle}/",
-    "/@{handle}/followers/",
-    "/lists/",
-    "/tags/both/",
-    "/accounts/settings/",
-)
+PAGES = ("/", "/public/", "/@{handle}/", "/@{handle}/followers/", "/lists/", "/tags/both/", "/accounts/settings/")
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 

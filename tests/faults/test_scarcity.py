@@ -61,10 +61,7 @@ def test_without_file_descriptors_it_serves_open_connections_and_accepts_others_
     with pulse:
         wait_until(lambda: pulse.is_steady)
         began, most = time.monotonic(), open_files(site.web_pid) + SPARE_FILES
-        with (
-            few_files(site.web_pid, most),
-            idle_connections(site.port, IDLE),
-        ):
+        with few_files(site.web_pid, most), idle_connections(site.port, IDLE):
             wait_until(lambda: open_files(site.web_pid) >= most - 1)
             time.sleep(SCARCE_S / 2)
             at_most = open_files(site.web_pid)

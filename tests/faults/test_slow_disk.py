@@ -37,10 +37,7 @@ LOST_AT_MOST_S = {"everysec": 2.0, "always": 0.0}
 """Redis delays a write for at most two seconds (`flushAppendOnlyFile` in aof.c)."""
 JOBS = 10
 
-pytestmark = [
-    pytest.mark.slow,
-    needs("strace"),
-]
+pytestmark = [pytest.mark.slow, needs("strace")]
 
 
 @pytest.mark.parametrize(("fsync_s", "kills"), [pytest.param(1.5, 3, marks=pytest.mark.nightly), (5.0, 1)])

@@ -22,11 +22,7 @@ from tests.support.world import World
 
 FSYNC_S = 1.5
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.nightly,
-    needs("strace"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, needs("strace")]
 
 
 async def test_a_move_deletes_nothing_that_the_target_has_not_written() -> None:

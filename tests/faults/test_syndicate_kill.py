@@ -20,10 +20,7 @@ from socialsite.store import StoreUrls
 from tests.support.world import Person, World
 from timelines.keys import home_timeline
 
-FOLLOWERS, POSTS = (
-    int(os.environ.get("SYNDICATE_FOLLOWERS", "300")),
-    int(os.environ.get("SYNDICATE_KILLS", "3")),
-)
+FOLLOWERS, POSTS = (int(os.environ.get("SYNDICATE_FOLLOWERS", "300")), int(os.environ.get("SYNDICATE_KILLS", "3")))
 PASS = max(1, FOLLOWERS // 300)
 AT_ONCE = 20
 DONE_WITHIN_S = 30 + FOLLOWERS * POSTS / 500

@@ -117,11 +117,7 @@ def _verdict(
 
 
 def _fork(
-    session: pytest.Session,
-    chosen: list[Any],
-    patience_s: float,
-    path: str = "",
-    mutant: Mutant | None = None,
+    session: pytest.Session, chosen: list[Any], patience_s: float, path: str = "", mutant: Mutant | None = None
 ) -> tuple[str, str]:
     """Run the tests in a fork and return the state and the first failing test.
 

@@ -60,10 +60,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_unconfigure() -> None:
     if USED and (folder := os.environ.get("SCRIPT_USE")):
-        use = {
-            "scripts": {name: sorted(tests) for name, tests in USED.items()},
-            "seconds": SECONDS,
-            "failed": FAILED,
-        }
+        use = {"scripts": {name: sorted(tests) for name, tests in USED.items()}, "seconds": SECONDS, "failed": FAILED}
         Path(folder).mkdir(parents=True, exist_ok=True)
         (Path(folder) / f"{uuid.uuid4().hex}.json").write_text(json.dumps(use))

@@ -20,11 +20,7 @@ class HttpBrowser:
     """HTTP client: `get`, `post`; `get_json` and `post_json` request JSON. A POST sends the cookie's token."""
 
     def __init__(
-        self,
-        application: Any = None,
-        *,
-        base_url: str = BASE_URL,
-        client: tuple[str, int] = ("203.0.113.9", 4000),
+        self, application: Any = None, *, base_url: str = BASE_URL, client: tuple[str, int] = ("203.0.113.9", 4000)
     ) -> None:
         transport = httpx.ASGITransport(application, raise_app_exceptions=False, client=client) if application else None
         self.http = httpx.AsyncClient(transport=transport, base_url=base_url, timeout=20, verify=PLAIN_HTTP)

@@ -40,8 +40,7 @@ FRIENDLY_PATTERNS = {
     "th": re.compile(r"ครับ|ค่ะ|อร่อย|สวย|น่ารัก|ขอบคุณ|ชอบ|สนุก"),
 }
 BORING_COMMIT_PATTERN = re.compile(
-    r"release notes|FastAPI People|sponsor|Bump|Merge|Update github|translation|pre-commit|Upgrade",
-    re.IGNORECASE,
+    r"release notes|FastAPI People|sponsor|Bump|Merge|Update github|translation|pre-commit|Upgrade", re.IGNORECASE
 )
 PSEUDONYM_PATTERN = re.compile(r"@?\bubu_[0-9a-f]{8}\b[:,]?\s*")
 
@@ -156,11 +155,7 @@ def _reassign_authors(row: Row, cast: dict[str, str]) -> Row:
         handle = cast.get(match[0].strip("@:, "))
         return f"@{handle} " if handle else ""
 
-    return {
-        **row,
-        "author": cast[row["author"]],
-        "text": PSEUDONYM_PATTERN.sub(renamed, row["text"]).strip(" ,:"),
-    }
+    return {**row, "author": cast[row["author"]], "text": PSEUDONYM_PATTERN.sub(renamed, row["text"]).strip(" ,:")}
 
 
 def draw_single_posts(rows: list[Row], draw: Random, people: list[Person], count: int) -> Iterator[Conversation]:
@@ -305,15 +300,7 @@ def build(data: Path, into: Path = FILES) -> None:
     units += draw_single_posts(read_friendly_rows(data, "nsmc-korean", "ko"), draw, korean, POST_COUNTS["ko"])
     units += draw_single_posts(read_friendly_rows(data, "wisesight-thai", "th"), draw, thai, POST_COUNTS["th"])
     rows = sorted(assign_times(units, draw), key=lambda row: (row["created_at"], row["id"]))
-    people = [
-        *flotus,
-        *read_poets(QUOTES),
-        *english,
-        *developers,
-        *korean,
-        *thai,
-        *LOGIN_ACCOUNTS.people,
-    ]
+    people = [*flotus, *read_poets(QUOTES), *english, *developers, *korean, *thai, *LOGIN_ACCOUNTS.people]
     write_gzip(into / "posts.jsonl.gz", [json.dumps(row, ensure_ascii=False) for row in rows])
     write_gzip(into / "accounts.jsonl.gz", [json.dumps(person._asdict(), ensure_ascii=False) for person in people])
     write_gzip(into / "graph.tsv.gz", build_follows(data, people, rows, draw))

@@ -22,16 +22,9 @@ def find_conversation(visitor: HttpVisitor) -> str:
 
 def generate_activity(url: str) -> None:
     """Create activity on the site: notifications for alice, trending hashtags, a list and a filter."""
-    with (
-        demo_visitor(url, "alice") as alice,
-        demo_visitor(url, "bob") as bob,
-        demo_visitor(url, "carol") as carol,
-    ):
+    with demo_visitor(url, "alice") as alice, demo_visitor(url, "bob") as bob, demo_visitor(url, "carol") as carol:
         conversation_id = find_conversation(alice).rstrip("/").rpartition("/")[2]
-        for friend, text in (
-            (bob, "Second coffee, third #haiku."),
-            (carol, "Snow on the roofs. #haiku #winter"),
-        ):
+        for friend, text in ((bob, "Second coffee, third #haiku."), (carol, "Snow on the roofs. #haiku #winter")):
             friend.post(f"/posts/{conversation_id}/like/")
             friend.publishes(text)
         bob.post(f"/posts/{conversation_id}/boost/")

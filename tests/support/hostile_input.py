@@ -122,9 +122,7 @@ TEXTS = st.one_of(st.sampled_from(HOSTILE_TEXTS), ANY_TEXT, st.integers().map(st
 SCALARS = st.one_of(TEXTS, st.none(), st.booleans(), st.integers(), st.floats())
 
 VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
-    max_leaves=8,
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=8
 )
 
 NAMES = st.one_of(st.sampled_from(FIELDS), st.sampled_from(FIELDS).map("{}[]".format), TEXTS)
@@ -134,9 +132,7 @@ DEEP_JSON = st.sampled_from(
 )
 
 RAW_BODIES = st.one_of(
-    st.binary(max_size=200),
-    DEEP_JSON,
-    st.sampled_from([b"text=\xc0\xaf", b"text=\xed\xa0\x80", b"\xff" * 70_000]),
+    st.binary(max_size=200), DEEP_JSON, st.sampled_from([b"text=\xc0\xaf", b"text=\xed\xa0\x80", b"\xff" * 70_000])
 )
 
 

@@ -14,13 +14,7 @@ async def sign_up(
     services: Services, handle: str, *, code: str = "", reason: str = REASON, address: str = "", caller: Caller = CALLER
 ) -> Account:
     return await services.joining.sign_up(
-        handle=handle,
-        password=PASSWORD,
-        display_name="",
-        code=str(code),
-        reason=reason,
-        address=address,
-        caller=caller,
+        handle=handle, password=PASSWORD, display_name="", code=str(code), reason=reason, address=address, caller=caller
     )
 
 

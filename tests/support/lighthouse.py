@@ -82,8 +82,7 @@ def parse_report(report: dict[str, Any]) -> PageScores:
 
 def measure_median(url: str, headers: dict[str, str]) -> PageScores:
     looks = sorted(
-        (measure_page(url, headers) for _ in range(RUNS_PER_PAGE)),
-        key=lambda each: each.scores["performance"],
+        (measure_page(url, headers) for _ in range(RUNS_PER_PAGE)), key=lambda each: each.scores["performance"]
     )
     return looks[RUNS_PER_PAGE // 2]
 

@@ -14,11 +14,7 @@ from tests.support.topologies import SHARDS, plain_servers
 from tests.support.twemproxy import TwemproxyServer, running_twemproxy
 
 HASHES = ("fnv1a_64", "fnv1a_32", "fnv1_64", "murmur", "md5", "crc32", "crc32a", "crc16", "jenkins", "hsieh")
-KEY_FAMILIES = (
-    [f"{n}" for n in range(1, 20_001)],
-    [f"l{n}" for n in range(1, 301)],
-    [f"p{n}" for n in range(16)],
-)
+KEY_FAMILIES = ([f"{n}" for n in range(1, 20_001)], [f"l{n}" for n in range(1, 301)], [f"p{n}" for n in range(16)])
 
 
 def main() -> None:

@@ -32,6 +32,5 @@ class RateModel:
     def worst_minute(self) -> int:
         """Return the largest number of hits granted in any 60 s."""
         return max(
-            (sum(start <= at < start + MINUTE_MS for at in self.granted_at) for start in self.granted_at),
-            default=0,
+            (sum(start <= at < start + MINUTE_MS for at in self.granted_at) for start in self.granted_at), default=0
         )

@@ -14,13 +14,7 @@ from tests.support.sites import ROOT, QuickstartSite
 IMAGES = ROOT / "docs" / "images"
 PASSWORD = "alice-in-wonderland"
 SCREENSHOT_SIZES = (("wide", 1280, 760, "light"), ("narrow", 390, 844, "dark"))
-PAGES = {
-    "home": "/",
-    "thread": "",
-    "profile": "/@ada/",
-    "notifications": "/notifications/",
-    "search": "/search/",
-}
+PAGES = {"home": "/", "thread": "", "profile": "/@ada/", "notifications": "/notifications/", "search": "/search/"}
 
 
 def log_in(page: Page, url: str) -> None:

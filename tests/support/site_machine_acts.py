@@ -125,12 +125,7 @@ class PeopleActions(PageInvariants):
             self._assert_stored(self.run_coroutine(self._publish(self.active(who), audience, tagged)()), tagged)
 
     def _publish(
-        self,
-        author: AccountId,
-        audience: int,
-        tagged: bool,
-        parent: PostId | None = None,
-        key: str | None = None,
+        self, author: AccountId, audience: int, tagged: bool, parent: PostId | None = None, key: str | None = None
     ) -> Callable[[], Coroutine[Any, Any, Post]]:
         return partial(
             self.services.publishing.publish,

@@ -277,12 +277,7 @@ class ProductionSite:
 
     def _run(self, *arguments: str) -> None:
         with self._log.open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, *arguments],
-                cwd=self._root,
-                env=self._environment,
-                stderr=log,
-            )
+            process = subprocess.Popen([sys.executable, *arguments], cwd=self._root, env=self._environment, stderr=log)
         self._processes.append(process)
 
 

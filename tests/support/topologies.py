@@ -31,10 +31,7 @@ class Deployment:
     """A running topology. `masters()` returns clients of the servers with the data."""
 
     def __init__(
-        self,
-        urls: StoreUrls,
-        masters: Callable[[], Sequence[redis.Redis]],
-        when_full: type[StoreError] = StoreFull,
+        self, urls: StoreUrls, masters: Callable[[], Sequence[redis.Redis]], when_full: type[StoreError] = StoreFull
     ) -> None:
         self.urls = urls
         self.when_full = when_full

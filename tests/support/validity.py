@@ -32,16 +32,7 @@ def find_checker() -> Path:
     jar = Path(jar_variable) if jar_variable else CACHE_DIR / "node_modules/vnu-jar/build/dist/vnu.jar"
     if not jar.exists():
         subprocess.run(
-            [
-                "npm",
-                "install",
-                "--silent",
-                "--no-audit",
-                "--no-fund",
-                "--prefix",
-                str(CACHE_DIR),
-                CHECKER_PACKAGE,
-            ],
+            ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(CACHE_DIR), CHECKER_PACKAGE],
             check=True,
         )
     return jar

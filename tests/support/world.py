@@ -48,11 +48,7 @@ class Person:
 
     async def edits(self, post: Post, text: str, *, details: PostDetails | None = None) -> Post:
         return await self._services.edits.edit(
-            account_id=self.id,
-            post_id=post.id,
-            text=text,
-            details=details or PostDetails(),
-            now_ms=self._now_ms,
+            account_id=self.id, post_id=post.id, text=text, details=details or PostDetails(), now_ms=self._now_ms
         )
 
     async def deletes(self, post: Post) -> None:

@@ -15,12 +15,7 @@ from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
 
 async def test_a_new_account_is_found_by_handle_and_id(world):
     alice = await world.sign_up("Alice")
-    assert (alice.handle, alice.display_name, alice.is_active, alice.is_staff) == (
-        "alice",
-        "alice",
-        True,
-        False,
-    )
+    assert (alice.handle, alice.display_name, alice.is_active, alice.is_staff) == ("alice", "alice", True, False)
     by_handle, by_id = await world.accounts.find_by_handle("ALICE"), await world.accounts.find(alice.id)
     assert by_handle.id == by_id.id == alice.id
     assert by_id.created_ms == NOW_MS

@@ -83,12 +83,7 @@ async def test_synchronous_methods_are_refused(world):
     alice = await world.sign_up()
     with pytest.raises(SynchronousOnlyOperation):
         authenticate(username="alice", password=PASSWORD)
-    for call in (
-        alice.save,
-        alice.delete,
-        lambda: alice.check_password(PASSWORD),
-        lambda: alice.set_password("x"),
-    ):
+    for call in (alice.save, alice.delete, lambda: alice.check_password(PASSWORD), lambda: alice.set_password("x")):
         with pytest.raises(NotImplementedError):
             call()
 
@@ -98,7 +93,6 @@ async def test_an_unknown_account_takes_the_time_of_a_wrong_password(world, sett
     await world.sign_up("alice")
     await world.sign_up("import1", password=None)
     await world.accounts.authenticate("nobody", "x")
-
     cpu_s = {"alice": [], "nobody": [], "import1": []}  # CPU time, because other processes load this machine
     for _ in range(3):
         for handle, took in cpu_s.items():

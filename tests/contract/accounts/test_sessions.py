@@ -149,10 +149,7 @@ async def test_values_saved_in_a_session_are_read_again(world, alice):
     session = await world.sign_in(alice)
     await session.aset("theme", {"name": "dark", "at": 7})
     await session.asave()
-    assert await SessionStore(session.session_key, sessions=world.sessions).aget("theme") == {
-        "name": "dark",
-        "at": 7,
-    }
+    assert await SessionStore(session.session_key, sessions=world.sessions).aget("theme") == {"name": "dark", "at": 7}
 
 
 async def test_a_cycled_session_keeps_data_and_age_under_a_new_token(world, alice):
@@ -299,13 +296,7 @@ async def test_an_account_cannot_end_the_session_of_another_account(world, alice
 async def test_ending_all_other_sessions_keeps_one_session_and_its_time(world, alice, store):
     sessions = [await world.sign_in(alice) for _ in range(5)]
     await world.sessions.end_all(alice.id, except_id=sessions[2].session_id)
-    assert [bool(await world.account_of(session)) for session in sessions] == [
-        False,
-        False,
-        True,
-        False,
-        False,
-    ]
+    assert [bool(await world.account_of(session)) for session in sessions] == [False, False, True, False, False]
     (ttl,) = await store.execute_all([("PTTL", keys.session_index(alice.id))])
     assert 14 * DAY_MS - 60_000 < ttl <= 14 * DAY_MS
     await world.sessions.end_all(alice.id)

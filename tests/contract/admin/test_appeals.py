@@ -5,15 +5,9 @@ import asyncio
 import pytest
 
 from accounts.errors import AppealNotPossible, FieldErrors, SanctionNotFound
-from accounts.sanctions.sanction import (
-    APPEAL_TIME_MS,
-    Sanction,
-)
+from accounts.sanctions.sanction import APPEAL_TIME_MS, Sanction
 from socialsite.admin.audit_log import Actor
-from socialsite.admin.errors import (
-    AppealDecided,
-    AppealOfOwnDecision,
-)
+from socialsite.admin.errors import AppealDecided, AppealOfOwnDecision
 from socialsite.admin.sanctions import SanctionService
 from socialsite.container import Services
 from socialsite.ids import AccountId

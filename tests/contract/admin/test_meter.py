@@ -133,11 +133,7 @@ async def test_events_written_after_midnight_count_on_their_own_day(
     meter.count_response(200, is_page=True, account_id=9)
     clock.time_ms = midnight + 700
     await meter.flush()
-    yesterday, today, figures = (
-        (midnight - DAY_MS, midnight - 1),
-        (midnight, clock.now_ms()),
-        statistics.stats,
-    )
+    yesterday, today, figures = ((midnight - DAY_MS, midnight - 1), (midnight, clock.now_ms()), statistics.stats)
     assert await figures.count_active_accounts(1, now_ms=clock.now_ms()) == 0
     assert await figures.count_active_accounts(2, now_ms=clock.now_ms()) == 1
     assert await figures.series.read_top(ACCOUNTS_BY_REQUESTS, *yesterday, 3, now_ms=clock.now_ms()) == [(9, 1)]

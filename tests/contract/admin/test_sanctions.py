@@ -16,12 +16,7 @@ from accounts.sanctions.sanction import (
     SanctionKind,
 )
 from socialsite.admin.audit_log import Actor
-from socialsite.admin.errors import (
-    CannotModerateSelf,
-    CannotModerateStaff,
-    CannotUndo,
-    NotSuspended,
-)
+from socialsite.admin.errors import CannotModerateSelf, CannotModerateStaff, CannotUndo, NotSuspended
 from socialsite.admin.moderation import POSTS_SHOWN, Moderation
 from socialsite.admin.sanctions import SanctionService
 from socialsite.clock import FixedClock

@@ -194,7 +194,6 @@ async def test_a_mail_server_that_answers_byte_by_byte_does_not_repeat_an_alert(
     """The time limit of a step begins again with each byte."""
     services, settings.EMAIL_TIMEOUT = operator.services, 0.5
     await services.outbox.deregister("abad1dea")
-
     is_over, connections = asyncio.Event(), list[asyncio.Task[Any] | None]()
 
     async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -269,9 +269,7 @@ async def test_a_call_to_a_blocked_backend_times_out(postgres: PostgresServer) -
     await archive.close()
 
 
-async def test_cancelled_readers_leave_no_open_connection(
-    postgres: PostgresServer,
-) -> None:
+async def test_cancelled_readers_leave_no_open_connection(postgres: PostgresServer) -> None:
     archive = PostgresArchive(f"{postgres.url}&application_name=left")
     await archive.put([(1, b"a")])
     for number in range(40):
@@ -284,9 +282,7 @@ async def test_cancelled_readers_leave_no_open_connection(
     assert await asyncio.to_thread(soon_gone, postgres, "left")
 
 
-async def test_many_readers_share_few_connections(
-    postgres: PostgresServer,
-) -> None:
+async def test_many_readers_share_few_connections(postgres: PostgresServer) -> None:
     archive = PostgresArchive(f"{postgres.url}&application_name=counted")
     await archive.put([(1, b"a")])
     await asyncio.gather(*(archive.get([1]) for _ in range(60)))

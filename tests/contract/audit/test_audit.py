@@ -22,13 +22,7 @@ from timelines.audit.post_indexes import was_pushed_out
 
 async def test_unknown_keys_are_reported_and_left_unchanged(town: SampleSite) -> None:
     store = town.services.store
-    names = [
-        "cookie",
-        "posts:{alice}:unheard",
-        "elsewhere:{alice}:post",
-        "posts:{no tag}:post",
-        "\u00fc{alice}",
-    ]
+    names = ["cookie", "posts:{alice}:unheard", "elsewhere:{alice}:post", "posts:{no tag}:post", "\u00fc{alice}"]
     for name in names:  # on one server; a cluster stores each key at its slot
         await store.nodes[0].execute("SET", name, 1)
     for node in store.nodes:  # Django's cache, if it is on the same server as the site's keys

@@ -7,10 +7,7 @@ from tests.support.sample_site import SampleSite
 from tests.support.world import World
 from timelines import keys
 
-DAMAGE = {
-    "notification_garbage": "rubbish",
-    "notification_of_nobody": "like:999:5",
-}
+DAMAGE = {"notification_garbage": "rubbish", "notification_of_nobody": "like:999:5"}
 
 
 @pytest.mark.parametrize("kind", DAMAGE)

@@ -76,9 +76,7 @@ async def test_the_background_sampler_logs_and_counts_damage(
     assert "audit_drift" in caplog.text
 
 
-async def test_posts_pushed_out_of_public_are_no_damage_after_a_deletion(
-    redis_urls: StoreUrls,
-) -> None:
+async def test_posts_pushed_out_of_public_are_no_damage_after_a_deletion(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig(public_cap=6)) as services:
         (alice,) = await World(services).people("alice")
         posts = [await alice.publishes(f"post {number}") for number in range(40)]

@@ -51,7 +51,6 @@ async def test_a_first_post_with_a_link_is_held_and_published_after_its_release(
     assert await texts_of(services, alice) == []
     assert [each.id for each in await held_of(services)] == [draft.id]
     assert await services.drafts.publish_due() == 0
-
     await services.drafts.release(alice.id, draft.id, draft.held_ms)
     with pytest.raises(DraftNotFound):
         await services.drafts.release(alice.id, draft.id, draft.held_ms)

@@ -17,11 +17,7 @@ from timelines.graph.repository import Follows
 
 
 @ON_ONE_SERVER
-@given(
-    times=st.dictionaries(IDS, st.integers(0, 3), min_size=2, max_size=40),
-    limit=st.integers(1, 5),
-    data=st.data(),
-)
+@given(times=st.dictionaries(IDS, st.integers(0, 3), min_size=2, max_size=40), limit=st.integers(1, 5), data=st.data())
 async def test_unfollows_between_pages_skip_and_repeat_no_follower(
     store: Store, deployment: Deployment, times: dict[int, int], limit: int, data: st.DataObject
 ) -> None:
@@ -47,11 +43,7 @@ async def test_unfollows_between_pages_skip_and_repeat_no_follower(
 
 
 @ON_ONE_SERVER
-@given(
-    times=st.dictionaries(IDS, st.integers(0, 3), min_size=2, max_size=40),
-    limit=st.integers(1, 5),
-    data=st.data(),
-)
+@given(times=st.dictionaries(IDS, st.integers(0, 3), min_size=2, max_size=40), limit=st.integers(1, 5), data=st.data())
 async def test_unfollows_between_passes_skip_and_repeat_no_follower(
     store: Store, deployment: Deployment, times: dict[int, int], limit: int, data: st.DataObject
 ) -> None:

@@ -22,11 +22,7 @@ class WatchedPairs(KeyDataShardedConnection):
     """A real connection that counts round trips and calls `meanwhile` once after `after` commands."""
 
     def __init__(
-        self,
-        store: Store,
-        partitions: int,
-        meanwhile: Callable[[], Awaitable[object]] | None = None,
-        after: int = 0,
+        self, store: Store, partitions: int, meanwhile: Callable[[], Awaitable[object]] | None = None, after: int = 0
     ) -> None:
         super().__init__(store, "follows", partitions)
         self.trips = 0
@@ -214,13 +210,10 @@ async def test_many_owners_are_read_in_one_round_trip_and_long_lists_in_further_
     edges = edges_of(store, 2)
     followers = EdgeList[int](pairs, keys.followers)
     await edges.add_many([(30, ALICE, 1), (30, BOB, 1), (31, BOB, 2), (32, CAROL, 3)])
-
     assert await followers.ids_of_many([ALICE, BOB]) == {30, 31}
     assert pairs.trips == 1
-
     many = range(100, 100 + 3 * MEMBERS_PER_FIRST_READ)
     await edges.add_many([(source, ALICE, 5) for source in many])
-
     assert await followers.ids_of_many([ALICE, BOB]) == {30, 31, *many}
     assert pairs.trips > 2
 

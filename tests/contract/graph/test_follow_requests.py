@@ -99,8 +99,7 @@ async def test_concurrent_acceptances_create_one_follow(world: World, services: 
     await alice.follows(bob)
     accept = services.follow_requests.accept
     await asyncio.gather(
-        *(accept(account_id=bob.id, requester_id=alice.id, now_ms=1) for _ in range(3)),
-        return_exceptions=True,
+        *(accept(account_id=bob.id, requester_id=alice.id, now_ms=1) for _ in range(3)), return_exceptions=True
     )
     assert (await read_relation(services, alice, bob)).follows
     assert await follow_request_sides(services, alice, bob) == (False, False)

@@ -21,11 +21,7 @@ GRAPH = st.dictionaries(
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=GRAPH, first=st.sampled_from([1, 16]))
 async def test_intersections_equal_those_of_sets(
-    store: Store,
-    deployment: Deployment,
-    graph: dict[tuple[int, int], int],
-    first: int,
-    monkeypatch: pytest.MonkeyPatch,
+    store: Store, deployment: Deployment, graph: dict[tuple[int, int], int], first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`first` is the number of follows per partition in the viewer graph: fewer than all, or all."""
     deployment.empty()

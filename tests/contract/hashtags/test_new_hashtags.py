@@ -85,11 +85,7 @@ async def test_hashtags_that_are_not_new_do_not_use_up_the_number(
         refused = Caller(alice.id, "192.0.2.1")
         with pytest.raises(PostInvalid):
             await other_process.publishing.publish(
-                author_id=alice.id,
-                text="#never",
-                in_reply_to=PostId(1),
-                now_ms=services.clock.now_ms(),
-                caller=refused,
+                author_id=alice.id, text="#never", in_reply_to=PostId(1), now_ms=services.clock.now_ms(), caller=refused
             )
     post = await publish(services, alice, "#last #toomany")
     assert post.indexed_hashtags == ["last"]

@@ -12,10 +12,7 @@ import pytest
 
 from socialsite.container import Services
 from tests.support.corpora import corpus_json
-from tests.support.imports import (
-    import_file,
-    read_profile_posts,
-)
+from tests.support.imports import import_file, read_profile_posts
 from tests.support.world import World
 from timelines.importing.account_archive import ArchiveUnreadable
 from timelines.importing.lines import Tally

@@ -14,15 +14,7 @@ from tests.support.topologies import Deployment
 from timelines.demo.load import FILES, PICTURES
 
 MINUTE_MS = 60_000
-LICENSED = {
-    "ubuntu-irc",
-    "whitehouse-archive",
-    "nsmc",
-    "wisesight",
-    "git:tiangolo/fastapi",
-    "quotes",
-    "project",
-}
+LICENSED = {"ubuntu-irc", "whitehouse-archive", "nsmc", "wisesight", "git:tiangolo/fastapi", "quotes", "project"}
 
 
 @pytest.mark.nightly

@@ -62,17 +62,7 @@ async def test_the_option_determines_the_direction(
 async def test_self_loops_and_comments_are_skipped_and_invalid_lines_are_reported(
     services: Services, tmp_path: Path
 ) -> None:
-    lines = [
-        "# a comment",
-        "1\t1",
-        "",
-        "1 2",
-        "1\t2\t3",
-        "4",
-        "1\té",
-        "7\t" + "8" * 30,
-        "1\t" + "9" * 2_000_000,
-    ]
+    lines = ["# a comment", "1\t1", "", "1 2", "1\t2\t3", "4", "1\té", "7\t" + "8" * 30, "1\t" + "9" * 2_000_000]
     heard: list[tuple[int, str]] = []
     tally = Tally(on_refused=lambda number, reason: heard.append((number, reason)))
     path = written(tmp_path / "graph.tsv", lines)
@@ -163,12 +153,7 @@ async def test_a_dry_run_writes_nothing(services: Services, tmp_path: Path) -> N
     ],
 )
 async def test_real_graphs_are_imported_completely(
-    services: Services,
-    name: str,
-    options: GraphOptions,
-    accounts: int,
-    follows: int,
-    most_followed: tuple[str, int],
+    services: Services, name: str, options: GraphOptions, accounts: int, follows: int, most_followed: tuple[str, int]
 ) -> None:
     tally = await run(services, corpus_path(f"graphs/{name}.tsv.gz"), options)
     assert tally.counts["accounts"] == accounts

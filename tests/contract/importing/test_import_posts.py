@@ -225,13 +225,7 @@ async def test_a_dry_run_writes_nothing(services: Services, deployment: Deployme
 
 @pytest.mark.parametrize(
     ("author", "handle"),
-    [
-        ("FLOTUS", "flotus"),
-        ("Jo Ann-é", "jo_ann__"),
-        ("x" * 30, "x" * 20),
-        ("日本", "__"),
-        ("Straße", "strasse"),
-    ],
+    [("FLOTUS", "flotus"), ("Jo Ann-é", "jo_ann__"), ("x" * 30, "x" * 20), ("日本", "__"), ("Straße", "strasse")],
 )
 def test_an_authors_name_becomes_a_handle(author: str, handle: str) -> None:
     assert parse_handle(author) == handle

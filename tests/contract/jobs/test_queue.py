@@ -313,9 +313,7 @@ def own_server() -> Iterator[RedisServer]:
     server.stop()
 
 
-async def test_fetching_from_a_paused_server_ends_with_its_deadline(
-    own_server: RedisServer,
-) -> None:
+async def test_fetching_from_a_paused_server_ends_with_its_deadline(own_server: RedisServer) -> None:
     store = await open_store(own_server.url)
     queue = JobQueue(store)
     try:

@@ -5,13 +5,7 @@ import asyncio
 import pytest
 
 from socialsite.container import Services
-from socialsite.recipes.job_queue import (
-    CONSUMER_GROUP,
-    HEAVY_MS_PER_HOUR,
-    HOUR_MS,
-    MAX_JOBS_PER_SENDER,
-    JobQueue,
-)
+from socialsite.recipes.job_queue import CONSUMER_GROUP, HEAVY_MS_PER_HOUR, HOUR_MS, MAX_JOBS_PER_SENDER, JobQueue
 from socialsite.recipes.worker import Worker
 from socialsite.store import Store, StoreFull
 from tests.support.jobs import ALICE, BOB, take_one, take_payloads

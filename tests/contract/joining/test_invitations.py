@@ -5,11 +5,7 @@ import asyncio
 import pytest
 
 from accounts.accounts import passwords
-from accounts.errors import (
-    HandleTaken,
-    InvitationInvalid,
-    PasswordsBusy,
-)
+from accounts.errors import HandleTaken, InvitationInvalid, PasswordsBusy
 from accounts.joining.values import InvitationCode
 from accounts.models import Account
 from socialsite.container import Services

@@ -78,7 +78,6 @@ async def test_a_waiting_account_is_hidden_and_cannot_log_in_until_it_is_approve
     ((row,), _next) = await services.joining.waiting(0, 10)
     assert (row.author.handle, row.application.reason, row.application.network) == ("alice", REASON, "192.0.2.0/24")
     assert row.network_count == 1
-
     await services.joining.approve(alice_id, AccountId(sam.id))
     assert (await services.accounts.get_by_handle("alice")).is_active
     assert await services.accounts.authenticate("alice", PASSWORD) is not None
@@ -144,7 +143,6 @@ async def test_a_refused_account_is_deleted_after_it_was_read_and_its_handle_is_
     await services.accounts.delete_due()
     assert (await services.accounts.get(alice_id)).state == "deleted"
     assert (await services.joining.find_application(alice_id)).reason == ""
-
     again = await sign_up(services, "alice")
     assert (again.id, again.state) == (alice.id, WAITING)  # the id stays with the handle, which processes have cached
     assert await queue_of(services) == ["alice"]

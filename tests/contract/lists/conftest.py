@@ -33,11 +33,7 @@ def members(store: Store) -> ListMembers:
 
 @pytest.fixture
 def service(
-    store: Store,
-    lists: Lists,
-    members: ListMembers,
-    people: FakeAccountDirectory,
-    timelines: RecordingTimelineCache,
+    store: Store, lists: Lists, members: ListMembers, people: FakeAccountDirectory, timelines: RecordingTimelineCache
 ) -> ListService:
     follows = Follows(store, partitions=16, following_cap=100)
     return ListService(

@@ -139,11 +139,7 @@ async def test_the_members_of_a_virtual_list_are_read_in_one_round_trip(redis_ur
 
 
 async def test_a_deleted_list_leaves_no_data(
-    deployment: Deployment,
-    service: ListService,
-    members: ListMembers,
-    timelines: RecordingTimelineCache,
-    news: ListId,
+    deployment: Deployment, service: ListService, members: ListMembers, timelines: RecordingTimelineCache, news: ListId
 ) -> None:
     await add_member(service, news, BOB)
     timelines.ids.clear()

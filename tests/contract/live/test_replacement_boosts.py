@@ -104,9 +104,7 @@ async def town_of(services: Services) -> ReplacementBoostScenario:
     return ReplacementBoostScenario(services, world, acts, boosters, post, [id for id in boosts if id is not None])
 
 
-async def test_readers_of_a_removed_boost_receive_their_first_visible_boost(
-    town: ReplacementBoostScenario,
-) -> None:
+async def test_readers_of_a_removed_boost_receive_their_first_visible_boost(town: ReplacementBoostScenario) -> None:
     bob, carol, erin = town.boosters
     one = town.opens_home(await town.reader("one", bob, carol, erin))
     two = town.opens_home(await town.reader("two", bob, erin))

@@ -50,7 +50,6 @@ def test_the_commands_list_and_require_the_pictures_of_a_backup(
     assert len(stored) == 6
     newer = media_file(f"7-{'ab' * 16}", "full", "jpg")
     default_storage.save(newer, uploaded(b"of a picture that the backup does not contain"))
-
     settings.REDIS_URL = other_server.url
     assert "All 6 files of pictures are there." in run_command("restore", backup, "--dry-run")
     lost, cut = [line.partition("\t")[2] for line in lines[:1] + lines[2:3]]

@@ -84,9 +84,7 @@ async def scene(world: World, services: Services, request: pytest.FixtureRequest
     return PendingNotificationScenario(services, alice, bob, post, request.param)
 
 
-async def test_a_worker_adds_the_notification_of_a_dead_process_once(
-    scene: PendingNotificationScenario,
-) -> None:
+async def test_a_worker_adds_the_notification_of_a_dead_process_once(scene: PendingNotificationScenario) -> None:
     await scene.done_by_one_who_dies()
     assert await scene.services.pending_notifications.deliver_overdue() == 0  # the process may still be writing it
     for _ in range(2):

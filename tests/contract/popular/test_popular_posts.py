@@ -132,10 +132,7 @@ ACTS = [
 @pytest.mark.parametrize("refill", [True, False])
 @pytest.mark.parametrize("act", ACTS)
 async def test_a_post_that_may_not_be_recommended_leaves_the_popular_posts(
-    world: World,
-    acts: PersonReactions,
-    act: Callable[[World, Person, Post], Awaitable[None]],
-    refill: bool,
+    world: World, acts: PersonReactions, act: Callable[[World, Person, Post], Awaitable[None]], refill: bool
 ) -> None:
     """It leaves before the worker writes the rankings anew; only the choice not to be suggested needs the worker."""
     alice = await world.person("alice")

@@ -16,14 +16,7 @@ from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, ClientId
-from socialsite.limits import (
-    ActionLimits,
-    BytesPerDay,
-    ByteWriter,
-    Caller,
-    address_identifier,
-    request_address,
-)
+from socialsite.limits import ActionLimits, BytesPerDay, ByteWriter, Caller, address_identifier, request_address
 from socialsite.recipes.rate_limit import Identifier, daily_counter_key
 from socialsite.store.key_families import FAMILIES, SOURCE
 from socialsite.web.requests import FormFields

@@ -21,12 +21,7 @@ async def test_a_deleted_post_is_gone_everywhere_and_no_job_restores_it(world: W
     post = await alice.publishes("hello")
     await alice.deletes(post)
     await world.deliver_all()
-    for ids in (
-        await bob.home_ids(),
-        await alice.home_ids(),
-        await alice.profile_ids(),
-        await world.public_ids(),
-    ):
+    for ids in (await bob.home_ids(), await alice.home_ids(), await alice.profile_ids(), await world.public_ids()):
         assert ids == []
     with pytest.raises(PostNotFound):
         await services.reading.post(post.id, viewer_id=bob.id)

@@ -48,9 +48,7 @@ class Talk:
         return 1 + sum(map(self.size, self.answers.get(source, ())))
 
 
-async def test_the_deepest_the_widest_and_the_longest_thread_are_read_completely(
-    services: Services,
-) -> None:
+async def test_the_deepest_the_widest_and_the_longest_thread_are_read_completely(services: Services) -> None:
     rows = list(read_posts("ubuntu-irc"))
     tally = await import_posts(services, corpus_path("posts/ubuntu-irc.jsonl.gz"), LONG)
     assert Talk(rows).links == LINKS

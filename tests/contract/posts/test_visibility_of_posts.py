@@ -17,11 +17,7 @@ SEEN: dict[int, dict[str, set[str]]] = {
         "follower": {"home", "profile", "list", "post"},
         "other": {"profile", "list", "post"},
     },
-    2: {
-        "author": {"home", "profile", "list", "post"},
-        "follower": {"home", "profile", "list", "post"},
-        "other": set(),
-    },
+    2: {"author": {"home", "profile", "list", "post"}, "follower": {"home", "profile", "list", "post"}, "other": set()},
 }
 
 

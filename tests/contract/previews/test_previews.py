@@ -227,7 +227,6 @@ async def test_a_preview_that_has_expired_is_fetched_again_when_its_post_is_read
     assert await scene.card(post) is None
     await services.previews.request_renewals()
     assert await scene.deliver() == 0, "the worker fetches the link of a new post without a reader"
-
     monkeypatch.setattr(repository, "EXPIRED_AGE_MS", 0)
     for _ in range(3):
         for each in (post, failed, removed):

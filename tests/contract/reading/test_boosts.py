@@ -156,11 +156,7 @@ async def test_a_boost_is_refused_while_memory_is_full(world: World, acts: Perso
     full = Services(services.store, services.clock, ServiceConfig(memory_reserve=1 << 62))
     await services.store.nodes[0].execute("CONFIG", "SET", "maxmemory", "1gb")
     try:
-        for act in (
-            PersonReactions(full).boosts,
-            PersonReactions(full).likes,
-            PersonReactions(full).bookmarks,
-        ):
+        for act in (PersonReactions(full).boosts, PersonReactions(full).likes, PersonReactions(full).bookmarks):
             with pytest.raises(StoreFull):
                 await act(bob, post)
         assert (await acts.unboosts(bob, post)).counts == PostCounts()

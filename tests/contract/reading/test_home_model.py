@@ -170,8 +170,7 @@ class Run:
         for person in self.people:
             authors = self.following[person.id] | {person.id}
             expected = sorted(
-                (p for p, author in self.posts.items() if author in authors and p not in self.gone),
-                reverse=True,
+                (p for p, author in self.posts.items() if author in authors and p not in self.gone), reverse=True
             )
             downward, upward = await self._downward(person), await self._upward(person)
             assert downward == expected, f"home of {person.handle}, downward"

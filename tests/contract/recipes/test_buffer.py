@@ -226,12 +226,7 @@ async def test_unflushed_changes_of_an_entity_are_its_buffer_then_its_batch(buff
     await flusher.take_batches(entities[::2], NOW_MS, FlushResult())
     await buffers.add({each: views(20 + each.id) for each in entities[:3]}, NOW_MS)
     unflushed = await buffers.read_unflushed(entities)
-    assert [[each.change.counts["views"] for each in some] for some in unflushed] == [
-        [20, 10],
-        [21],
-        [22, 12],
-        [],
-    ]
+    assert [[each.change.counts["views"] for each in some] for some in unflushed] == [[20, 10], [21], [22, 12], []]
 
 
 def test_of_two_values_with_equal_timestamps_the_added_value_wins() -> None:

@@ -16,9 +16,7 @@ from socialsite.recipes.buffer import (
     take_command,
     taken_key,
 )
-from socialsite.recipes.buffer import (
-    FINISH as FINISH_BATCH,
-)
+from socialsite.recipes.buffer import FINISH as FINISH_BATCH
 from socialsite.recipes.job_queue import DEAD_LETTER, FINISH, HEARTBEAT, RETRY, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
 from socialsite.recipes.rate_limit import HIT, MINUTE_MS, REFUND, Identifier, RateLimiter, Rule

@@ -14,13 +14,7 @@ from socialsite.errors import Invalid, RateLimited
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import Caller
 from tests.support.world import Person, World
-from timelines.errors import (
-    AlreadyReported,
-    CannotDecideOwnReport,
-    ReportClaimed,
-    ReportClosed,
-    ReportNotFound,
-)
+from timelines.errors import AlreadyReported, CannotDecideOwnReport, ReportClaimed, ReportClosed, ReportNotFound
 from timelines.posts.post import FOLLOWERS
 from timelines.reports import repository, service
 from timelines.reports.report import NOBODY, REPORTS_CAP, Report

@@ -152,12 +152,7 @@ class Term:
 
 
 async def find(
-    store: Store,
-    *terms: Term,
-    highest: int = MAX_ID,
-    lowest: int = 0,
-    most: int = PLENTY,
-    steps: int = PLENTY,
+    store: Store, *terms: Term, highest: int = MAX_ID, lowest: int = 0, most: int = PLENTY, steps: int = PLENTY
 ) -> tuple[int, list[int]]:
     """Return (edge, ids) of the script over these terms."""
     place = []

@@ -121,8 +121,7 @@ async def test_only_its_own_token_finishes_a_build(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cap", "after"),
-    [(7, [9, 8, 7, 5, 4, -3]), (5, [9, 8, 7, 5, 4, -3]), (4, [9, 8, 7, 5, -4]), (1, [9, -8])],
+    ("cap", "after"), [(7, [9, 8, 7, 5, 4, -3]), (5, [9, 8, 7, 5, 4, -3]), (4, [9, 8, 7, 5, -4]), (1, [9, -8])]
 )
 async def test_a_build_merges_sorts_and_stores_its_floor(store: Store, cap: int, after: list[int]) -> None:
     await hold(store, 9, 8, 2, 3, 8, 5, "building:mine")

@@ -257,9 +257,7 @@ async def as_an_earlier_release_left_it(services: Services, author: Person, post
     )
 
 
-async def test_posts_stay_pending_while_the_search_servers_are_unavailable(
-    redis_url: str,
-) -> None:
+async def test_posts_stay_pending_while_the_search_servers_are_unavailable(redis_url: str) -> None:
     apart = RedisServer().start()
     urls = StoreUrls(redis_url, {"search": apart.url})
     try:

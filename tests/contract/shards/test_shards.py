@@ -181,9 +181,7 @@ async def test_a_lost_shard_costs_only_its_own_keys(servers: list[RedisServer]) 
 NOBODY = "127.0.0.1:1"
 
 
-async def test_a_start_that_fails_leaves_no_connection_to_the_shards_that_answer(
-    servers: list[RedisServer],
-) -> None:
+async def test_a_start_that_fails_leaves_no_connection_to_the_shards_that_answer(servers: list[RedisServer]) -> None:
     urls = shards_url(servers, "hash").replace(str(servers[2].socket), "/nowhere.sock")
     async with assert_no_open_connections(*(server.client for server in servers)):
         for _ in range(5):

@@ -115,9 +115,7 @@ def servers(request: pytest.FixtureRequest, program: None) -> Iterator[tuple[str
         yield master.url, replica
 
 
-async def test_a_write_that_changes_nothing_is_not_confirmed_before_the_first(
-    servers: tuple[str, RedisServer],
-) -> None:
+async def test_a_write_that_changes_nothing_is_not_confirmed_before_the_first(servers: tuple[str, RedisServer]) -> None:
     url, replica = servers
     store = await open_store(StoreUrls(url))
     try:

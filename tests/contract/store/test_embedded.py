@@ -48,10 +48,7 @@ def start_elsewhere(directory: Path) -> subprocess.Popen[str]:
         "s = EmbeddedServer(sys.argv[1]); s.start(); print(s.pid, flush=True); sys.stdin.read(); s.stop()"
     )
     return subprocess.Popen(
-        [sys.executable, "-c", program, str(directory)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", program, str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
 

@@ -62,11 +62,7 @@ async def test_a_closed_node_opens_no_connection(own_server: RedisServer) -> Non
     async with assert_no_open_connections(own_server.client):
         await node.close()
         ping = ("PING",)
-        for asked in (
-            node.execute(*ping),
-            node.blocking(*ping, timeout_s=1),
-            node.write_all([ping], 0),
-        ):
+        for asked in (node.execute(*ping), node.blocking(*ping, timeout_s=1), node.write_all([ping], 0)):
             with pytest.raises(StoreUnavailable, match="was closed"):
                 await asked
 
@@ -137,9 +133,7 @@ async def test_a_connection_lost_before_its_first_use_is_opened_again(own_server
     await node.close()
 
 
-async def test_concurrent_writes_keep_a_limited_number_of_connections(
-    own_server: RedisServer,
-) -> None:
+async def test_concurrent_writes_keep_a_limited_number_of_connections(own_server: RedisServer) -> None:
     node = Node(Address.parse(own_server.url))
     before = connected_client_ids(own_server.client)
     await asyncio.gather(

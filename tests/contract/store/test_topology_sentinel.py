@@ -187,9 +187,7 @@ async def test_an_unknown_master_name_is_an_error_at_the_start(shared_site: Sent
         await open_store(shared_site.url.replace(MASTER_NAME, "other"))
 
 
-async def test_a_cancelled_start_leaves_no_connection_to_the_master(
-    site: SentinelDeployment,
-) -> None:
+async def test_a_cancelled_start_leaves_no_connection_to_the_master(site: SentinelDeployment) -> None:
     master = site.master
     async with assert_no_open_connections(master.client):
         site.freeze(master)

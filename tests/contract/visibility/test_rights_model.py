@@ -38,11 +38,7 @@ async def compare(site: RightsSite, limit: int) -> None:
 
 
 async def compare_pages(
-    site: RightsSite,
-    viewer: AccountId | None,
-    kind: Timeline,
-    limit: int,
-    of: AccountId | None = None,
+    site: RightsSite, viewer: AccountId | None, kind: Timeline, limit: int, of: AccountId | None = None
 ) -> None:
     expected = [
         (post.id, post.text, site.own_choices(post, viewer))

@@ -150,11 +150,7 @@ async def test_a_drain_waits_for_the_jobs_of_other_workers(queues: list[JobQueue
 async def test_every_job_performed_twice_has_the_same_effect(queues: list[JobQueue]) -> None:
     """Two live workers constantly reclaim each other's jobs, because heartbeats expire immediately."""
     rash = RetryPolicy(
-        heartbeat_ttl_ms=1,
-        reclaim_interval_ms=1,
-        stuck_after_ms=1,
-        lost_after_ms=1,
-        retry_delays_ms=(5,) * 50,
+        heartbeat_ttl_ms=1, reclaim_interval_ms=1, stuck_after_ms=1, lost_after_ms=1, retry_delays_ms=(5,) * 50
     )
     done: dict[bytes, int] = {}
 

@@ -82,13 +82,7 @@ def test_the_ttl_of_a_session_ends_with_its_lifetime():
 
 def test_keys_contain_no_user_text_and_sessions_share_a_slot_with_their_index():
     session = keys.session(42, SessionToken.generate(42).session_id)
-    for key in (
-        keys.account(42),
-        keys.handle("a}:{b\r\n*"),
-        keys.account_ids(),
-        session,
-        keys.session_index(42),
-    ):
+    for key in (keys.account(42), keys.handle("a}:{b\r\n*"), keys.account_ids(), session, keys.session_index(42)):
         assert KEY_PATTERN.fullmatch(key)
     assert session.tag == keys.session_index(42).tag == "42"
 
@@ -97,10 +91,7 @@ def test_keys_contain_no_user_text_and_sessions_share_a_slot_with_their_index():
     ("user_agent", "device"),
     [
         ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
-        (
-            "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0",
-            "Edge on Windows",
-        ),
+        ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
         (
             "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605 Version/18 Safari/604",
             "Safari on iPhone",

@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.busiest_day import (
-    DayLoad,
-    Habits,
-    MinuteLoad,
-    day_curve,
-    longest_backlog_s,
-    poisson,
-    simulate_day,
-)
+from benchmarks.busiest_day import DayLoad, Habits, MinuteLoad, day_curve, longest_backlog_s, poisson, simulate_day
 from benchmarks.population import MAX_FOLLOWED_SHARE, FollowerDistribution
 
 CHANCE = random.Random(7)

@@ -124,16 +124,9 @@ def test_the_limits_of_a_minute_are_those_of_the_code() -> None:
 
 
 def test_the_limits_of_sockets_and_requests_are_those_of_the_code() -> None:
-    assert numbers("a message") == [
-        MAX_MESSAGE_BYTES // 1024,
-        MAX_SUBSCRIPTIONS_PER_SOCKET,
-        MAX_WATCHED_POSTS,
-    ]
+    assert numbers("a message") == [MAX_MESSAGE_BYTES // 1024, MAX_SUBSCRIPTIONS_PER_SOCKET, MAX_WATCHED_POSTS]
     assert numbers("frames of a socket") == [FRAMES_PER_S, CONTROL_FRAMES_PER_S, FRAGMENTS_PER_MESSAGE]
-    assert numbers("waiting for a slow reader") == [
-        outlet.QUEUE_MAX_BYTES // 1024,
-        int(outlet.STALL_TIMEOUT_S),
-    ]
+    assert numbers("waiting for a slow reader") == [outlet.QUEUE_MAX_BYTES // 1024, int(outlet.STALL_TIMEOUT_S)]
     assert numbers("a request's time") == [int(REQUEST_DEADLINE_S), int(UPLOAD_DEADLINE_S)]
     life = SessionLimits()
     idle_days, days = life.idle_timeout_ms // DAY_MS, life.absolute_timeout_ms // DAY_MS

@@ -69,11 +69,7 @@ def test_the_wait_is_rounded_up_to_whole_seconds() -> None:
 
 def test_the_keys_of_an_identifier_share_a_tag_and_follow_the_grammar() -> None:
     rules = [Rule("post", 3), Rule("search", None)]
-    for subject in (
-        Identifier.account(42),
-        Identifier.address("192.0.2.1"),
-        Identifier.handle("Alice {x}:*"),
-    ):
+    for subject in (Identifier.account(42), Identifier.address("192.0.2.1"), Identifier.handle("Alice {x}:*")):
         keys = [part for part in hit_command(subject, rules, 90_000) if hasattr(part, "tag")]
         assert len({key.tag for key in keys}) == 1
         assert all(KEY_PATTERN.fullmatch(key) for key in keys)

@@ -53,8 +53,7 @@ def test_an_interval_is_stored_for_the_configured_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("minutes", "rollup"),
-    [(3, SECOND), (4, MINUTE), (180, MINUTE), (1440, HOUR), (7 * 1440, HOUR), (30 * 1440, DAY)],
+    ("minutes", "rollup"), [(3, SECOND), (4, MINUTE), (180, MINUTE), (1440, HOUR), (7 * 1440, HOUR), (30 * 1440, DAY)]
 )
 def test_a_span_is_answered_by_the_finest_rollup_that_a_chart_can_show(minutes: int, rollup: Rollup) -> None:
     start_ms = NOW - minutes * 60_000

@@ -103,11 +103,7 @@ def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
     """Run manage.py with these variables on top of a production site's."""
     base = {"PATH": os.environ["PATH"], "SECRET_KEY": "k" * 30 + "abcdefghijklmnopqrstuvwxyz"}
     return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env=base | variables,
-        capture_output=True,
-        text=True,
+        [sys.executable, "manage.py", *arguments], cwd=ROOT, env=base | variables, capture_output=True, text=True
     )
 
 

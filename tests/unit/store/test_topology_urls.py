@@ -20,10 +20,7 @@ def test_servers_share_credentials_and_database() -> None:
 
 def test_servers_may_listen_on_sockets() -> None:
     made = create_topology("redis+shards:///run/one.sock,/run/two.sock?db=3")
-    assert [(node.address.path, node.address.db) for node in made.nodes] == [
-        ("/run/one.sock", 3),
-        ("/run/two.sock", 3),
-    ]
+    assert [(node.address.path, node.address.db) for node in made.nodes] == [("/run/one.sock", 3), ("/run/two.sock", 3)]
 
 
 def test_sentinels_have_credentials_of_their_own() -> None:
@@ -116,9 +113,4 @@ def test_shards_without_a_map_refuse_to_route() -> None:
 
 def test_a_url_is_split_into_its_parts() -> None:
     parts = MultiServerUrl.parse("x://u:p@h:1,h:2/name?db=4", "db")
-    assert (parts.credentials, parts.servers, parts.path, parts.query) == (
-        "u:p",
-        ("h:1", "h:2"),
-        "name",
-        {"db": "4"},
-    )
+    assert (parts.credentials, parts.servers, parts.path, parts.query) == ("u:p", ("h:1", "h:2"), "name", {"db": "4"})

@@ -30,16 +30,10 @@ def test_every_command_reports_a_usage_error_in_one_line(name: str) -> None:
 
 
 WRONG_ARGUMENTS = (
-    (
-        ("create_account",),
-        "Error: the following arguments are required: handle (see create_account --help)",
-    ),
+    (("create_account",), "Error: the following arguments are required: handle (see create_account --help)"),
     (("stats", "--nonsense"), "Error: unrecognized arguments: --nonsense (see stats --help)"),
     (("limits", "reset"), "required"),
-    (
-        ("quickstart", "--port", "x"),
-        "Error: argument --port: invalid int value: 'x' (see quickstart --help)",
-    ),
+    (("quickstart", "--port", "x"), "Error: argument --port: invalid int value: 'x' (see quickstart --help)"),
 )
 
 
@@ -56,16 +50,8 @@ UNUSABLE_SETTINGS = (
     ("FOLLOW_PARTITIONS", "many", 'FOLLOW_PARTITIONS must be a whole number, not "many".'),
     ("REQUIRE_REPLICAS", "-1", "REQUIRE_REPLICAS must be 0 or more, not -1."),
     ("REDIS_URL", "redis://[::1", "REDIS_URL cannot be read: its host is not a name or address"),
-    (
-        "REDIS_CACHE_URL",
-        "redis://[::1",
-        "REDIS_CACHE_URL cannot be read: its host is not a name or address",
-    ),
-    (
-        "REDIS_CACHE_URL",
-        "redis+cluster://a:1",
-        "REDIS_CACHE_URL must be a single server or Sentinel, not ",
-    ),
+    ("REDIS_CACHE_URL", "redis://[::1", "REDIS_CACHE_URL cannot be read: its host is not a name or address"),
+    ("REDIS_CACHE_URL", "redis+cluster://a:1", "REDIS_CACHE_URL must be a single server or Sentinel, not "),
     ("PROFILE_CAP", "-1", "PROFILE_CAP must be 1 or more, not -1."),
     ("MEMORY_RESERVE", "x", 'MEMORY_RESERVE must be a number of bytes such as "16mb", not "x".'),
 )

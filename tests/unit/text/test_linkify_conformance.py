@@ -26,19 +26,13 @@ EXCEPTIONS = {
         "DO NOT Autolink URL without protocol and without www not ending in /.(edu|com|gov|org|net)/",
     ): NO_PROTOCOL,
     ("urls", "Autolink raw domain followed by domain only links the first"): NO_PROTOCOL,
-    (
-        "urls",
-        "Autolink URL should NOT link URLs with domains beginning in a non-breaking space (U+00A0)",
-    ): NO_PROTOCOL,
+    ("urls", "Autolink URL should NOT link URLs with domains beginning in a non-breaking space (U+00A0)"): NO_PROTOCOL,
     ("urls", "Autolink URL should not link URL without protocol"): NO_PROTOCOL,
     ("urls", "Autolink t.co URL followed by punctuation"): T_CO,
     ("urls", "Extract a t.co URL with a trailing apostrophe"): T_CO,
     ("urls", "Extract a t.co URL with a trailing hyphen"): T_CO,
     ("urls", "DO NOT extract URLs with > 40 characters in a t.co slug"): T_CO,
-    (
-        "urls_with_indices",
-        "Extract t.co URLs skipping trailing characters and adjusting indices correctly",
-    ): T_CO,
+    ("urls_with_indices", "Extract t.co URLs skipping trailing characters and adjusting indices correctly"): T_CO,
     ("urls", "Extract domain followed by Japanese characters"): "bare domains are ASCII, against look-alikes",
     ("urls", "Extract long URL without protocol surrounded by CJK characters"): "a path has letters of every script",
     (

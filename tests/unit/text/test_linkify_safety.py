@@ -39,12 +39,7 @@ def test_attacks_stay_text(name: str) -> None:
 @pytest.mark.parametrize("name", ["dompurify", "h5sc", "fuzzdb", "fuzzdb-uri", "naughty"])
 def test_attacks_hidden_in_addresses_tags_and_mentions_stay_there(name: str) -> None:
     for payload in payloads(name):
-        for text in (
-            f"http://example.com/{payload}",
-            f"#x{payload}",
-            f"@x{payload}",
-            f"https://{payload}.com/",
-        ):
+        for text in (f"http://example.com/{payload}", f"#x{payload}", f"@x{payload}", f"https://{payload}.com/"):
             markup = Markup(linkify(text))
             assert markup.problems == [], text
             assert all(ADDRESS.fullmatch(anchor.attributes["href"]) for anchor in markup.anchors), text

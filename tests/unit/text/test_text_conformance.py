@@ -6,7 +6,7 @@ from tests.support.corpora import corpus_json, corpus_text, read_posts
 from timelines.text.post_text import TextRefused, grapheme_count, normalize_text
 
 CHANGED_SINCE_15_0 = {
-    "÷ 2701 × 200D × 2701 ÷": "upper blade scissors lost Extended_Pictographic in later versions of Unicode",
+    "÷ 2701 × 200D × 2701 ÷": "upper blade scissors lost Extended_Pictographic in later versions of Unicode"
 }
 """Cases of the 15.0 table with a different result in newer Unicode (`regex`, current browsers)."""
 

@@ -82,8 +82,7 @@ def test_a_list_used_by_many_lists_is_computed_once() -> None:
         ids = [each.id for each in levels[-1]]
         levels.append([made(ListId(number), "union", *ids) for number in range(start, start + 8)])
     expression = build_expression(
-        made(V, "union", *(each.id for each in levels[-1])),
-        known(*(each for level in levels for each in level)),
+        made(V, "union", *(each.id for each in levels[-1])), known(*(each for level in levels for each in level))
     )
     assert len(expression.leaves) == 8
     assert expression.members({each.id: {AccountId(each.id)} for each in lists}) == set(range(100, 108))

@@ -89,10 +89,7 @@ def test_a_query_has_words_phrases_and_operators() -> None:
 
 def test_the_id_range_of_a_day_includes_its_first_and_last_millisecond() -> None:
     query = parse_query("a since:2024-01-01 until:2024-01-01")
-    assert (ms_from_id(query.lowest_id), ms_from_id(query.highest_id)) == (
-        1_704_067_200_000,
-        1_704_153_599_999,
-    )
+    assert (ms_from_id(query.lowest_id), ms_from_id(query.highest_id)) == (1_704_067_200_000, 1_704_153_599_999)
     assert parse_query("a until:1999-12-31").highest_id < 1
     assert parse_query("a since:0001-01-01").lowest_id == 0
     assert parse_query("a since:9999-12-31").lowest_id > MAX_ID - 2**13

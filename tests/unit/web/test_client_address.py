@@ -13,11 +13,7 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
     ("peer", "forwarded_for", "client"),
     [
         ("203.0.113.9", "", "203.0.113.9"),
-        (
-            "203.0.113.9",
-            "198.51.100.1",
-            "203.0.113.9",
-        ),  # the peer is not a proxy: its header is not trusted
+        ("203.0.113.9", "198.51.100.1", "203.0.113.9"),  # the peer is not a proxy: its header is not trusted
         ("10.0.0.1", "", "10.0.0.1"),
         ("10.0.0.1", "198.51.100.1", "198.51.100.1"),
         ("10.0.0.1", "1.1.1.1, 198.51.100.1", "198.51.100.1"),  # the client wrote 1.1.1.1

@@ -32,12 +32,7 @@ class TextShells(PageCache):
 
 def context(**more):
     box = {"next": Placeholder("/?before=7"), "html": Placeholder(SafeString("<li>"))}
-    return {
-        "viewer": ALICE,
-        "title": "A & B",
-        "box": box,
-        **more,
-    }
+    return {"viewer": ALICE, "title": "A & B", "box": box, **more}
 
 
 def test_a_placeholder_is_filled_at_each_rendering(shells):

@@ -114,7 +114,6 @@ async def test_staff_approves_several_and_refuses_with_a_text(
     data = (await sam.get_json("/ops/applications/")).json()["applications"]
     assert [row["handle"] for row in data] == ["nora", "otto", "pia"]
     assert data[0]["network_count"] == 3
-
     ids = [str(await id_of(site, name)) for name in browsers]
     fields = [("account", ids[0]), ("account", ids[1]), ("decision", "approve")]
     assert (await sam.post_json("/ops/applications/", **{"account[]": ids[:2], "decision": "approve"})).json() == {
@@ -161,7 +160,6 @@ async def test_a_member_invites_and_staff_sees_the_tree(
     answer = await apply(visitor, invitation=code)
     assert (answer.status_code, answer.headers["location"]) == (303, "/welcome/")
     assert (await visitor.get(path)).status_code == 404  # used up
-
     (row,) = (await alice.get_json("/accounts/invitations/")).json()["invitations"]
     assert row["handles"] == ["nora"]
     assert "@nora" in (await alice.get("/accounts/invitations/")).text

@@ -32,14 +32,7 @@ async def test_a_log_in_redirects_to_the_requested_page(visitor, alice):
 
 @pytest.mark.parametrize(
     "elsewhere",
-    [
-        "//evil.example",
-        "/\\evil.example",
-        "https:evil.example",
-        "https://evil.example",
-        "javascript:x",
-        "/\t/e",
-    ],
+    ["//evil.example", "/\\evil.example", "https:evil.example", "https://evil.example", "javascript:x", "/\t/e"],
 )
 async def test_a_log_in_never_redirects_to_another_host(visitor, alice, elsewhere):
     answer = await visitor.post("/accounts/login/", username="alice", password=PASSWORD, next=elsewhere)

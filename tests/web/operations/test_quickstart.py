@@ -75,7 +75,6 @@ def test_ctrl_c_and_sigterm_stop_all_processes_and_the_data_exist_after_the_next
     assert len(processes) == 4
     assert site.interrupt() == 0
     assert not any(map(is_alive, processes))
-
     again = start().wait_until_ready()
     assert server_of(data).get("posts:{1}:post") == "kept"
     assert (data / "secret_key").read_text() == key
@@ -156,7 +155,6 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
     port = site.port
     site.kill()
     wait_until(lambda: not any(map(is_alive, children.values())), timeout_s=60)
-
     again = start("--port", str(port)).wait_until_ready()
     assert record(data)["pid"] == orphan
     assert server_of(data).get("posts:{1}:post") == "kept"

@@ -208,7 +208,6 @@ async def test_the_form_of_a_decision_shows_the_report_and_answers_all_reports(
     ]  # fmt: skip
     form = (await sam.get(f"{path}?kind=fold_posts&report={about_alice.id}")).text
     assert 'value="No spam" checked' not in form
-
     fields = {"kind": "warning", "text": "Please be kind.", "report": str(made.id)}
     assert (await sam.post(path, all="on", **fields)).status_code == 303
     me = AccountId(1)

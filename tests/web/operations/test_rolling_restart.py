@@ -47,10 +47,7 @@ async def test_an_idle_connection_does_not_delay_the_stop(redis_url):
 
 
 async def test_a_connection_without_a_listening_process_waits_for_the_next_daphne(redis_url):
-    async with (
-        DaphneFleet(redis_url, 1) as fleet,
-        httpx.AsyncClient(base_url=fleet.origin, timeout=20) as client,
-    ):
+    async with DaphneFleet(redis_url, 1) as fleet, httpx.AsyncClient(base_url=fleet.origin, timeout=20) as client:
         restarting = asyncio.create_task(fleet.restart(0))
         await asyncio.sleep(1.2)
         answers = await asyncio.gather(*(client.get("/livez") for _ in range(20)))

@@ -57,7 +57,6 @@ async def test_a_newcomer_is_limited_warned_and_suspended_and_reads_why(
     id = await _id(site, "newcomer")
     assert (await follower.post_json("/@newcomer/follow/")).status_code == 200
     post = await newcomer.publish("you are all fools #fools")
-
     assert await _seen_by(reader, stranger, follower, newcomer) == [(True, True)] * 4
     limit = await _act(sam, id, "limit")
     await _act(sam, id, "warning")

@@ -90,12 +90,7 @@ async def test_a_hanging_store_is_503_within_the_deadline(alice: HttpBrowser, se
     kill(server.pid, signal.SIGSTOP)
     began = time.monotonic()
     try:
-        requests = (
-            alice.get("/"),
-            alice.get("/public/"),
-            alice.get_json("/lists/"),
-            alice.post("/posts/", text="x"),
-        )
+        requests = (alice.get("/"), alice.get("/public/"), alice.get_json("/lists/"), alice.post("/posts/", text="x"))
         with StallMonitor() as stalls:
             answers = await asyncio.gather(*requests)
         took_s = time.monotonic() - began

@@ -177,7 +177,4 @@ async def test_another_protocol_is_an_error_of_the_server(handler):
 async def test_startup_and_shutdown_are_confirmed_to_servers_with_lifespan():
     client = Client({"type": "lifespan.startup"}, {"type": "lifespan.shutdown"})
     await client.asks(application, {"type": "lifespan"})
-    assert [message["type"] for message in client.sent] == [
-        "lifespan.startup.complete",
-        "lifespan.shutdown.complete",
-    ]
+    assert [message["type"] for message in client.sent] == ["lifespan.startup.complete", "lifespan.shutdown.complete"]

@@ -178,8 +178,7 @@ async def test_static_files_are_cached_and_never_sniffed(visitor):
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["/static/", "/static/nothing.css", "/static/../manage.py", "/static/%2e%2e/manage.py", "/static/%00"],
+    "path", ["/static/", "/static/nothing.css", "/static/../manage.py", "/static/%2e%2e/manage.py", "/static/%00"]
 )
 async def test_static_serves_only_static_files(visitor, path):
     assert (await visitor.get(path)).status_code == 404

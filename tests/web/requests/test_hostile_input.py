@@ -22,23 +22,11 @@ BODIES = [
 TYPES = [FORM, "application/json", "multipart/form-data; boundary=x", "multipart/form-data", "text/plain", "",
          "application/json; charset=utf-16", f"{FORM}; charset=latin-1", f"{FORM}; charset=nonsense",
          "\xff/\xff"]  # fmt: skip
-PATHS = [
-    "/posts/",
-    "/lists/",
-    "/lists/1/members/",
-    "/@alice/follow/",
-    "/accounts/login/",
-    "/accounts/settings/",
-]
+PATHS = ["/posts/", "/lists/", "/lists/1/members/", "/@alice/follow/", "/accounts/login/", "/accounts/settings/"]
 
 
 async def post(browser: HttpBrowser, path: str, body: bytes, content_type: str, **headers: str) -> int:
-    sent = {
-        **JSON_HEADERS,
-        "X-CSRFToken": browser.csrf_token,
-        "Content-Type": content_type.encode("latin1"),
-        **headers,
-    }
+    sent = {**JSON_HEADERS, "X-CSRFToken": browser.csrf_token, "Content-Type": content_type.encode("latin1"), **headers}
     return (await browser.http.post(path, content=body, headers=sent)).status_code
 
 
@@ -170,14 +158,6 @@ async def test_no_text_breaks_publishing(alice):
 
 def _text(random: Random) -> str:
     """Code points from all planes, with half surrogates and control characters."""
-    ranges = [
-        (0, 0x20),
-        (0x20, 0x7F),
-        (0x80, 0x9F),
-        (0x300, 0x36F),
-        (0xD800, 0xDFFF),
-        (0x200B, 0x206F),
-        (0, 0x10FFFF),
-    ]
+    ranges = [(0, 0x20), (0x20, 0x7F), (0x80, 0x9F), (0x300, 0x36F), (0xD800, 0xDFFF), (0x200B, 0x206F), (0, 0x10FFFF)]
     low, high = random.choice(ranges)
     return "".join(chr(random.randint(low, high)) for _ in range(random.randint(0, 30)))

@@ -45,7 +45,6 @@ async def test_a_logo_is_shown_replaced_and_removed(site: Services, sam: HttpBro
     report = await Audit(site.audit_context, second_check_after_s=0).run()
     assert not [kind for kind in report.damage + report.leftovers if "picture" in kind]
     assert (await visitor.get(addresses[1])).status_code == 200
-
     await site.site.change(members_only=True)
     assert (await visitor.get(addresses[1])).status_code == 200
     await site.site.change(members_only=False)

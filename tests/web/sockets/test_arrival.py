@@ -100,10 +100,7 @@ async def test_an_entry_arrives_in_the_default_language_if_the_browser_asks_for_
 async def test_a_deletion_reaches_every_socket(daphnes, world) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await bob.publishes("soon gone")
-    async with (
-        open_socket(daphnes[0]) as anonymous,
-        open_socket(daphnes[1], await sign_in_cookie(alice)) as idle,
-    ):
+    async with open_socket(daphnes[0]) as anonymous, open_socket(daphnes[1], await sign_in_cookie(alice)) as idle:
         await bob.deletes(post)
         for reader in (anonymous, idle):
             assert await reader.receive() == {"type": "deleted", "id": str(post.id)}

@@ -41,10 +41,7 @@ async def test_a_boost_arrives_with_its_original_and_its_counts_follow(daphnes, 
     post = await alice.publishes("hello <b>there</b>")
     await world.deliver_all()
     await acts.likes(carol, post)
-    async with (
-        open_socket(daphnes[0], await sign_in_cookie(carol)) as reader,
-        open_socket(daphnes[1]) as public,
-    ):
+    async with open_socket(daphnes[0], await sign_in_cookie(carol)) as reader, open_socket(daphnes[1]) as public:
         await reader.subscribe("home")
         await public.subscribe("public")
         await acts.boosts(bob, post)

@@ -241,11 +241,7 @@ SOCKETS = 100
 async def test_a_log_out_closes_only_the_sockets_of_that_session(daphne, world, services) -> None:
     alice = await world.person("alice")
     phone, desk = await sign_in_cookie(alice), await sign_in_cookie(alice)
-    async with (
-        open_socket(daphne, phone) as one,
-        open_socket(daphne, phone) as two,
-        open_socket(daphne, desk) as other,
-    ):
+    async with open_socket(daphne, phone) as one, open_socket(daphne, phone) as two, open_socket(daphne, desk) as other:
         for reader in (one, two, other):
             await reader.subscribe("home")
         token = SessionToken.parse(phone)

@@ -53,10 +53,7 @@ async def seen(reader: HttpBrowser, asked: str) -> set[str]:
     return paths
 
 
-HIDDEN = {
-    "block": set(PATHS),
-    "mute": set(PATHS) - {"/@bob/"},
-}
+HIDDEN = {"block": set(PATHS), "mute": set(PATHS) - {"/@bob/"}}
 
 
 @pytest.mark.parametrize("act", HIDDEN)

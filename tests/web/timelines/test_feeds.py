@@ -27,10 +27,7 @@ def links(root: ET.Element) -> dict[str, str]:
 async def test_an_accounts_feed_contains_its_posts_newest_first(alice, visitor):
     posts = [await alice.publish(text) for text in ("first", 'second #Redis & <b>@bob</b> "q"\nline')][::-1]
     root = parsed(await visitor.get("/@alice/feed.atom"))
-    assert links(root) == {
-        "alternate": "http://testserver/@alice/",
-        "self": "http://testserver/@alice/feed.atom",
-    }
+    assert links(root) == {"alternate": "http://testserver/@alice/", "self": "http://testserver/@alice/feed.atom"}
     assert texts(root, "title") == ["alice (@alice)"]
     assert re.fullmatch(r"tag:testserver,\d{4}-\d\d-\d\d:accounts/\d+", texts(root, "id")[0] or "")
     assert texts(root, "author/uri") == ["http://testserver/@alice/"]

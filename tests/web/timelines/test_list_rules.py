@@ -109,10 +109,7 @@ async def test_a_list_over_the_cap_is_refused_with_its_title(alice, site, monkey
 async def test_a_list_made_of_itself_is_refused_and_a_deleted_part_is_shown(alice, lists):
     await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")
     answer = await alice.post_json("/lists/3/edit/", parts="1 3")
-    assert (answer.status_code, answer.json()["fields"]) == (
-        422,
-        {"parts": "A list cannot combine itself."},
-    )
+    assert (answer.status_code, answer.json()["fields"]) == (422, {"parts": "A list cannot combine itself."})
     await alice.post_json("/lists/2/delete/")
     page = (await alice.get_json("/lists/3/")).json()
     assert (page["list"]["missing"], on(page)) == (["2"], {"bob", "carol"})

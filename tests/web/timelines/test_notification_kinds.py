@@ -177,13 +177,7 @@ async def test_a_pending_notification_of_a_declared_kind_is_delivered(site: Serv
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"name": "like"},
-        {"name": "sample:post"},
-        {"text_for_several": None},
-        {"api_type": ""},
-        {"group_by": None},
-    ],
+    [{"name": "like"}, {"name": "sample:post"}, {"text_for_several": None}, {"api_type": ""}, {"group_by": None}],
 )
 def test_an_incomplete_declaration_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="kind"):

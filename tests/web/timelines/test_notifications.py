@@ -43,11 +43,7 @@ async def test_the_json_of_notifications_has_exactly_the_documented_fields(
     assert set(answer) == {"notifications", "next"}
     reply, follow = answer["notifications"]
     assert set(reply) == set(follow) == {"id", "kind", "account", "post", "created_at", "read"}
-    assert (reply["kind"], reply["account"]["handle"], reply["post"]["id"]) == (
-        "reply",
-        "bob",
-        told["answer"],
-    )
+    assert (reply["kind"], reply["account"]["handle"], reply["post"]["id"]) == ("reply", "bob", told["answer"])
     assert (follow["kind"], follow["post"], follow["read"]) == ("follow", None, False)
     assert answer["next"] is None
 
