@@ -5,6 +5,6 @@ import pytest
 from tests.support.generated_tables import TABLES, build_document
 
 
-@pytest.mark.parametrize("path", {path for path, _ in TABLES.values()}, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted({path for path, _ in TABLES.values()}), ids=lambda path: path.name)
 def test_the_tables_of_a_document_are_up_to_date(path) -> None:
     assert path.read_text() == build_document(path), "run `make tables`"
