@@ -11,7 +11,7 @@ from msgspec import structs
 from accounts.profile_texts import ProfileField, decode_fields, encode_fields
 from socialsite.container import Services
 from socialsite.outgoing.requests import OutgoingClient
-from tests.support.noticing import ThreePeople
+from tests.support.notifications import ThreePeople
 from tests.support.push_device import push_service
 from tests.support.remote_server import RemoteServer, redirect_to, respond, use_client
 from tests.support.world import World
