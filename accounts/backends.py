@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
-from accounts.current import get_current_services
 from accounts.errors import InvalidCredentials
 from accounts.models import Account
 from socialsite.ids import AccountId
+from socialsite.web.services import loop_services
 
 ASYNC_ONLY_MESSAGE = "Accounts are async: use aauthenticate, aget_user, alogin and alogout."
 
@@ -27,12 +27,12 @@ class HandleBackend:
         if username is None or password is None:
             return None
         try:
-            return await get_current_services()[AccountService].authenticate(username, password)
+            return await loop_services.current()[AccountService].authenticate(username, password)
         except InvalidCredentials:
             return None
 
     async def aget_user(self, user_id: int) -> Account | None:
-        account = await get_current_services()[AccountService].find(AccountId(user_id))
+        account = await loop_services.current()[AccountService].find(AccountId(user_id))
         return account if account and account.is_active else None
 
     def authenticate(

@@ -13,7 +13,6 @@ from functools import partial
 
 from django.conf import settings
 
-from accounts.current import bind_services
 from socialsite import keys as site_keys
 from socialsite.analytics import prometheus as metrics
 from socialsite.clock import REFRESH_INTERVAL_S, Clock
@@ -96,7 +95,6 @@ async def open_services(
         await services.site.refresh()
         await share_newest_post_id(store, services.ids)
         tasks = _start_background_tasks(services, clock)
-        bind_services(services)
         try:
             yield services
         finally:

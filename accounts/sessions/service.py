@@ -15,7 +15,6 @@ from django.core.exceptions import SynchronousOnlyOperation
 from django.utils.crypto import constant_time_compare
 
 from accounts.accounts.repository import AccountRepository, read_account_command
-from accounts.current import get_current_services
 from accounts.models import Account
 from accounts.ports import OnSessionReplaced, OnSessionsEnded, notify_sessions_ended
 from accounts.sessions.repository import SessionRepository
@@ -32,6 +31,7 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId, TimeSource
 from socialsite.service import Service
 from socialsite.store.commands import Command, Reply
+from socialsite.web.services import loop_services
 
 SESSIONS_PER_CHECK = 500  # sessions checked in one pipeline
 ASYNC_ONLY_MESSAGE = "Sessions are async: use the method of this name with an `a` in front."
@@ -271,7 +271,7 @@ class SessionStore(SessionBase):
 
     @property
     def _service(self) -> SessionService:
-        return self._explicit_service or get_current_services()[SessionService]
+        return self._explicit_service or loop_services.current()[SessionService]
 
     async def _open_session(self, owner: AccountId, data: dict[str, Any]) -> None:
         token = SessionToken.generate(owner)

@@ -62,6 +62,13 @@ class LoopServices:
         loop = asyncio.get_running_loop()
         return self._bound.get(loop) or await self._open(loop)
 
+    def current(self) -> SiteServices:
+        """Return the open services, for code that Django calls without a request. Raises KeyError if there are none.
+
+        These are the session engine (`SessionStore(key)`) and the backend (`aget_user(id)`).
+        """
+        return self._bound[asyncio.get_running_loop()]
+
     async def _open(self, loop: asyncio.AbstractEventLoop) -> SiteServices:
         async with self._locks.setdefault(loop, asyncio.Lock()):
             if loop not in self._bound:

@@ -1,12 +1,11 @@
 """Accounts and sessions over a real store, with a clock that tests set and ports that record their calls."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
 from accounts.accounts.staff import StaffService
-from accounts.current import bind_services
 from accounts.keys import totals
 from accounts.models import Account
 from accounts.security.browsers import BrowserRegistry
@@ -20,6 +19,7 @@ from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
 from socialsite.recipes.rate_limit import RateLimiter
 from socialsite.store import Store
+from socialsite.web.services import SiteServices, loop_services
 
 NOW_MS = 1_800_000_000_000
 PASSWORD = "correct horse 42"
@@ -66,7 +66,7 @@ class AccountWorld:
             clock=self.clock,
         )
         services: dict[type[Any], Any] = {AccountService: self.accounts, SessionService: self.sessions}
-        bind_services(services)
+        loop_services.bind(cast(SiteServices, services))
 
     async def _ended(self, account_id: AccountId, session_id: str | None) -> None:
         self.ended.append((account_id, session_id))
