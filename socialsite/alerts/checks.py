@@ -19,9 +19,8 @@ from socialsite.outgoing.requests import CertificateRefused, OutgoingFailed, Out
 from socialsite.recipes.job import PermanentFailure
 from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store import StoreError
-from socialsite.store.replies import parse_info
 from socialsite.tasks import run_together
-from socialsite.web.health import FULL, OK, READINESS_TIMEOUT_S, check_services, reply_or
+from socialsite.web.health import FULL, OK, READINESS_TIMEOUT_S, Infos, check_services
 from timelines.audit.sampler import DamageCounts
 
 HOUR_MS = 3_600_000
@@ -34,8 +33,6 @@ CERTIFICATE_DAYS = 14
 SAVED = ("rdb_last_bgsave_status", "aof_last_bgrewrite_status", "aof_last_write_status")
 
 Results = dict[str, Finding | None]
-Infos = Mapping[int, tuple[str, Mapping[str, str]]]
-"""Number of a node -> its address and the fields of INFO, for the nodes that answer."""
 
 
 class Check(NamedTuple):
@@ -50,13 +47,13 @@ class Check(NamedTuple):
 async def run_checks(check: Check) -> tuple[Results, dict[str, tuple[int, int]]]:
     """Return the finding of each check by name, None without a fault, and the next `Board.replicas`."""
     services, until = check.services, asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
-    ready, infos, others = await run_together(
+    ready, others = await run_together(
         check_services(services, until),
-        _read_infos(services, until),
         run_together(*(_try_check(name, work(check)) for name, work in CHECKS.items())),
     )
     faults = [f"{name} ({state})" for name, state in ready.components.items() if state not in (OK, FULL)]
     faults += [f"archive ({ready.archive})"] if ready.archive != OK else []
+    infos = ready.infos
     lost, replicas = _find_lost_replicas(infos, check.board.replicas, check.now_ms)
     results: Results = {
         "store": _about(faults),
@@ -90,13 +87,6 @@ def _about(subjects: Sequence[str]) -> Finding | None:
 
 
 # Servers
-
-
-async def _read_infos(services: Services, until: float) -> Infos:
-    nodes = services.store.nodes
-    replies = await run_together(*(reply_or(lambda _: None, node.execute("INFO"), until) for node in nodes))
-    pairs = enumerate(zip(nodes, replies, strict=True))
-    return {number: (str(node.address), parse_info(reply)) for number, (node, reply) in pairs if reply is not None}
 
 
 def _addresses(infos: Infos, has_fault: Callable[[Mapping[str, str]], bool]) -> list[str]:

@@ -40,6 +40,7 @@ SHARED_LOOK_S = 1.0
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
 D = TypeVar("D")
 T = TypeVar("T")
+Infos = Mapping[int, tuple[str, Mapping[str, str]]]
 STATE_BY_REDIS_ERROR = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
 
 
@@ -50,12 +51,16 @@ shared_checks = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The state of each component, and the depths of the queues that can be read, by their names."""
+    """The state of each component, and the depths of the queues that can be read, by their names.
+
+    `infos` maps the number of each node that answers to its address and the fields of INFO.
+    """
 
     components: dict[str, str]
     queues: dict[str, QueueDepth] = field(default_factory=dict)
     archive: str = "ok"
     """ok or unavailable. It does not affect `is_ready`: only pages with archived posts need it."""
+    infos: Infos = field(default_factory=dict)
 
     @property
     def is_ready(self) -> bool:
@@ -90,16 +95,19 @@ async def check_readiness() -> Readiness:
 async def check_services(services: SiteServices, until: float) -> Readiness:
     """Check all components of open services. `until` is a deadline by the event loop's clock."""
     nodes = services.store.nodes
-    node_states, write_states, mark_states, queues, archive = await run_together(
-        run_together(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),
+    replies, write_states, mark_states, queues, archive = await run_together(
+        run_together(*(reply_or(state_from_error, node.execute("INFO"), until) for node in nodes)),
         run_together(*(_probe_write(services, name, until) for name in COMPONENTS)),
         _check_marks(services, until),
         read_queue_depths(services, until),
         reply_or(state_from_error, services.check_archive(), until),
     )
-    by_node = dict(zip(nodes, node_states, strict=True))
+    errors = {n: reply for n, reply in enumerate(replies) if isinstance(reply, str)}
+    infos = {n: (str(nodes[n].address), parse_info(reply)) for n, reply in enumerate(replies) if n not in errors}
+    states_by_number = {n: state_from_info(facts, services.config.memory_reserve) for n, (_, facts) in infos.items()}
+    by_node = {nodes[n]: state for n, state in (errors | states_by_number).items()}
     states = (_combine_states(services, *each, by_node) for each in zip(COMPONENTS, write_states, strict=True))
-    return Readiness({**dict(zip(COMPONENTS, states, strict=True)), **mark_states}, queues, archive or OK)
+    return Readiness({**dict(zip(COMPONENTS, states, strict=True)), **mark_states}, queues, archive or OK, infos)
 
 
 async def read_queue_depths(services: SiteServices, until: float) -> dict[str, QueueDepth]:
@@ -144,11 +152,6 @@ def state_from_error(error: Exception) -> str:
     if isinstance(error, StoreUnavailable | TimeoutError):
         return STATE_BY_REDIS_ERROR.get(str(error).partition(" ")[0], "unavailable")
     return "refused"
-
-
-async def _check_node(node: Node, reserve_bytes: int, until: float) -> str:
-    reply = await reply_or(state_from_error, node.execute("INFO"), until)
-    return reply if isinstance(reply, str) else state_from_info(parse_info(reply), reserve_bytes)
 
 
 async def _check_marks(services: SiteServices, until: float) -> dict[str, str]:

@@ -19,22 +19,18 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from socialsite.analytics import multiprocess, prometheus
-from socialsite.store.errors import StoreError
-from socialsite.store.replies import NO_EVICTION, parse_info
-from socialsite.tasks import run_together
-from socialsite.web.health import OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness, reply_or
+from socialsite.store.replies import NO_EVICTION
+from socialsite.web.health import OK, Readiness, check_readiness
 from socialsite.web.requests import SiteRequest
-from socialsite.web.services import loop_services
 
 FORWARDED_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
-NodeInfo = tuple[str, dict[str, str]]
 
 
 async def metrics_page(request: SiteRequest) -> HttpResponse:
     if not is_allowed_client(request):
         raise Http404
     prometheus.flush_round_trips()
-    families = build_gauges(*await run_together(check_readiness(), read_node_infos()))
+    families = build_gauges(await check_readiness())
     # This runs in a thread, because adding up the files of many processes takes long.
     page = await asyncio.to_thread(render_metrics, families)
     return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
@@ -85,20 +81,7 @@ class PrebuiltCollector(Collector):
         return self._families
 
 
-async def read_node_infos() -> list[NodeInfo]:
-    """Return (address, INFO memory) of each node that answers in time."""
-    until = asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
-    try:
-        async with asyncio.timeout(OPEN_TIMEOUT_S):
-            services = await loop_services.get()
-    except (StoreError, TimeoutError):
-        return []
-    nodes = services.store.nodes
-    infos = await run_together(*(reply_or(lambda _: None, node.execute("INFO", "memory"), until) for node in nodes))
-    return [(str(node.address), parse_info(info)) for node, info in zip(nodes, infos, strict=True) if info is not None]
-
-
-def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
+def build_gauges(ready: Readiness) -> list[Metric]:
     """Build gauges of the store's state, which are the same in every process."""
     up = GaugeMetricFamily(
         "socialsite_component_up", "1 if a component answers and accepts writes", labels=["component"]
@@ -110,7 +93,7 @@ def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
     evicts = GaugeMetricFamily(
         "socialsite_redis_evicts", "1 if the node may delete data (maxmemory-policy), by node", labels=["node"]
     )
-    for node, facts in nodes:
+    for node, facts in ready.infos.values():
         evicts.add_metric([node], float(facts.get("maxmemory_policy", NO_EVICTION) != NO_EVICTION))
         used.add_metric([node], float(facts.get("used_memory", 0)))
         limit.add_metric([node], float(facts.get("maxmemory", 0)))

@@ -20,7 +20,7 @@ from socialsite.store.factory import create_topology
 from socialsite.store.site_marks import WrongServer, check_and_write_marks, find_mark_faults
 from socialsite.store.topology.shard_map import InvalidShardMap
 from socialsite.web.health import check_readiness
-from socialsite.web.metrics_page import build_gauges, read_node_infos, render_metrics
+from socialsite.web.metrics_page import build_gauges, render_metrics
 from socialsite.web.services import loop_services
 from tests.support.fault_proxy import Fault, FaultProxy
 from tests.support.redis_server import RedisServer
@@ -220,7 +220,7 @@ async def test_an_evicting_server_is_refused_and_named_by_readyz(servers: Sequen
             try:
                 ready = await check_readiness()
                 assert set(ready.components.values()) == {"evicts"}
-                page = render_metrics(build_gauges(ready, await read_node_infos())).decode()
+                page = render_metrics(build_gauges(ready)).decode()
                 assert f'socialsite_redis_evicts{{node="{servers[0].socket}"}} 1.0' in page
                 with pytest.raises(NotUsable, match="set maxmemory-policy to noeviction"):
                     async with open_services(servers[0].url):
