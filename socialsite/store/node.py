@@ -244,7 +244,6 @@ class Node:
         """Repeat scripts that the server lacks with their source; return all replies. Raises any other error reply."""
         if SUCCESS_REPLY_TYPES.issuperset(map(type, replies)):
             return replies
-        commands = list(commands)
         for position, reply in enumerate(replies):
             if isinstance(reply, ScriptMissing):
                 replies[position] = await self._eval_source(commands[position])

@@ -6,7 +6,7 @@ contain an account. The module edges.py writes both sides of an edge.
 There is one ZSET per partition and owner. A member is the other id, and its score is the time of the edge (Unix ms).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, compress
@@ -35,11 +35,6 @@ MEMBERS_PER_FIRST_READ, MEMBERS_PER_PASS = 100, 1_000
 """`ids_of_many` first reads this number of ids of each partition, and the edges of owners with more ids in passes."""
 
 Id = TypeVar("Id", bound=int)
-"""A function from (tag of the partition, owner) to the key of the list."""
-
-
-PartitionedIds = dict[int, list[int]]
-"""Ids by the partition of their edge with one owner. Both sides of an owner have the same partitions."""
 
 
 class EdgeList(Generic[Id]):
@@ -70,33 +65,27 @@ class EdgeList(Generic[Id]):
 
     def times_among(self, owner: int, ids: Collection[Id]) -> Read[dict[Id, int]]:
         """Read the times (Unix ms) of the edges with `ids`. Ids without an edge are left out."""
-        return self.times_among_partitioned(owner, self.partition(owner, ids))
-
-    def times_among_partitioned(self, owner: int, ids: PartitionedIds) -> Read[dict[Id, int]]:
-        """Read the same as `times_among`, if `partition` has grouped the ids for this owner before."""
+        groups = self._partition(owner, ids)
 
         def parse(replies: Sequence[Reply]) -> dict[Id, int]:
-            members, scores = chain.from_iterable(ids.values()), list(chain.from_iterable(replies))
+            members, scores = chain.from_iterable(groups.values()), list(chain.from_iterable(replies))
             times = zip(compress(members, scores), map(int, filter(None, scores)), strict=True)
             return cast("dict[Id, int]", dict(times))
 
-        return Read(self._scores(owner, ids), parse, self._pairs)
+        return Read(self._scores(owner, groups), parse, self._pairs)
 
     def among(self, owner: int, ids: Collection[Id]) -> Read[set[Id]]:
         """Read the ids among `ids` with which the owner has an edge."""
-        return self.among_partitioned(owner, self.partition(owner, ids))
-
-    def among_partitioned(self, owner: int, ids: PartitionedIds) -> Read[set[Id]]:
-        """Read the same as `among`, if `partition` has grouped the ids for this owner before."""
+        groups = self._partition(owner, ids)
 
         def parse(replies: Sequence[Reply]) -> set[Id]:
-            members = set(compress(chain.from_iterable(ids.values()), chain.from_iterable(replies)))
+            members = set(compress(chain.from_iterable(groups.values()), chain.from_iterable(replies)))
             return cast("set[Id]", members)
 
-        return Read(self._scores(owner, ids), parse, self._pairs)
+        return Read(self._scores(owner, groups), parse, self._pairs)
 
-    def partition(self, owner: int, ids: Collection[Id]) -> PartitionedIds:
-        """Group ids by the partition of their edge with the owner, for `among_partitioned` on either side."""
+    def _partition(self, owner: int, ids: Collection[Id]) -> dict[int, list[int]]:
+        """Group ids by the partition of their edge with the owner."""
         groups: dict[int, list[int]] = {}
         for id, number in zip(ids, partitions_of_pairs(owner, ids, self._pairs.count), strict=True):
             if number in groups:
@@ -105,10 +94,10 @@ class EdgeList(Generic[Id]):
                 groups[number] = [id]
         return groups
 
-    def _scores(self, owner: int, ids: PartitionedIds) -> list[Command]:
+    def _scores(self, owner: int, groups: Mapping[int, Sequence[int]]) -> list[Command]:
         """Return one ZMSCORE per partition. In its reply, the score of a missing member is None."""
         keys = _keys_of_owner(self._key, self._tags, owner)
-        return [("ZMSCORE", keys[number], *members) for number, members in ids.items()]
+        return [("ZMSCORE", keys[number], *members) for number, members in groups.items()]
 
     # Whole lists and pages
 

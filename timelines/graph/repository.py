@@ -146,11 +146,8 @@ class Follows:
         """
         if not viewer_graph.is_complete:
             return LazyAwaitable(partial(self._intersect, viewer_id, account_id, viewer_graph.counts, limit))
-        ids = self._followers.partition(account_id, viewer_graph.followed_ids)
-        lookups = combine(
-            self._followers.times_among_partitioned(account_id, ids),
-            self._following.among_partitioned(account_id, ids),
-        )
+        ids = viewer_graph.followed_ids
+        lookups = combine(self._followers.times_among(account_id, ids), self._following.among(account_id, ids))
         return self._store.send_now(lookups.map(lambda found: _newest_known(limit, *found)))
 
     async def _intersect(
@@ -177,10 +174,9 @@ class Follows:
         results = await self._store.read(*whole)
         own_ids = results.pop() if larger else []
         times = dict(zip(smaller, results, strict=True))
-        ids = {owner: one.edges.partition(owner, own_ids) for owner in {other.owner for other in larger}}
         lookups = await self._store.read(
             *(one.edges.among(one.owner, times[other]) for other in smaller),
-            *(other.edges.times_among_partitioned(other.owner, ids[other.owner]) for other in larger),
+            *(other.edges.times_among(other.owner, own_ids) for other in larger),
         )
         shared = dict(zip((*smaller, *larger), lookups, strict=True))
         return [{id: times[other][id] for id in shared[other]} if other in times else shared[other] for other in others]
