@@ -14,9 +14,10 @@ OwnedKey = Callable[[AccountId | ClientId, str], Key]
 # fmt: off
 account = cached_key(key_by_id(
     "accounts:{<account>}:account", "hash",
-    "handle, display_name, bio, link, password, created_ms, state, staff, private, avatar, header, preferences (JSON),"
-    " version, delete_ms (of a requested deletion), moved_to, restrictions (bits: 1 limited, 2 pictures marked),"
-    " silenced_until_ms, role, inviter and invitation, reason and network of an application, decided_by, decided_ms,"
+    "handle, the texts of the profile (PROFILE_TEXTS: display_name, bio, link, moved_to, and fields in JSON), password,"
+    " created_ms, state, staff, private, avatar, header, preferences (JSON), version, delete_ms (of a requested"
+    " deletion), restrictions (bits: 1 limited, 2 pictures marked), silenced_until_ms, role, inviter and invitation,"
+    " reason and network of an application, decided_by, decided_ms,"
     " refusal, freed (deleted before its approval, so that its handle can be given again with this id), sanctions (1 if"
     " there is news about them). Sign-up, profile edits, moderation and deletion each write it with one script",
     backup_pass=BackupPass.ACCOUNTS, purged_apart=True))

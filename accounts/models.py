@@ -18,10 +18,31 @@ from socialsite.errors import LazyText
 from socialsite.ids import AccountId
 
 NO_DATABASE_MESSAGE = "Accounts live in Redis: change them through AccountService."
+NAME_ERRORS = {
+    "empty": _("Please enter a name."),
+    "too_long": _("A name has at most 50 characters."),
+    "characters": _("This name has characters that cannot be shown."),
+}
+BIO_ERRORS = {
+    "too_long": _("A bio has at most 500 characters."),
+    "characters": _("This bio has characters that cannot be shown."),
+}
 LINK_ERRORS = {
     "too_long": _("A link has at most 300 characters."),
     "link": _("Enter a web address that starts with https:// or http://."),
 }
+FIELD_ERRORS = {
+    "no_name": _("Please enter a label for this content."),
+    "no_value": _("Please enter a content for this label."),
+    "too_long": _("This has at most 255 characters."),
+    "characters": _("This has characters that cannot be shown."),
+    "too_many": _("A profile has at most four fields."),
+}
+MOVED_HINT = _("If you have moved: the address of your new profile. Your profile here then leads to it.")
+FIELDS_HINT = _(
+    "For example your pronouns or your website. A link with https:// is marked as verified if its page "
+    'has a link with rel="me" to your profile. The page is checked when you save, at most once an hour.'
+)
 
 
 class Account(AbstractBaseUser):
@@ -30,57 +51,17 @@ class Account(AbstractBaseUser):
     id = models.BigIntegerField(primary_key=True)
     handle = models.CharField(_("handle"), max_length=20, unique=True)
     display_name = ProfileText(
-        _("Name"),
-        "name",
-        limit=50,
-        hint=_("At most 50 characters."),
-        errors={
-            "empty": _("Please enter a name."),
-            "too_long": _("A name has at most 50 characters."),
-            "characters": _("This name has characters that cannot be shown."),
-        },
-        api_name="display_name",
-        activity_name="name",
+        _("Name"), "name", limit=50, hint=_("At most 50 characters."), errors=NAME_ERRORS, activity_name="name"
     )
     bio = ProfileText(
-        _("Bio"),
-        "text",
-        limit=500,
-        hint=_("At most 500 characters."),
-        rows=4,
-        errors={
-            "too_long": _("A bio has at most 500 characters."),
-            "characters": _("This bio has characters that cannot be shown."),
-        },
-        api_name="note",
+        _("Bio"), "text", limit=500, hint=_("At most 500 characters."), rows=4, errors=BIO_ERRORS, api_name="note",
         activity_name="summary",
-    )
+    )  # fmt: skip
     link = ProfileText(_("Link"), "link", limit=300, errors=LINK_ERRORS)
     moved_to = ProfileText(
-        _("I moved to"),
-        "moved",
-        limit=300,
-        hint=_("If you have moved: the address of your new profile. Your profile here then leads to it."),
-        errors=LINK_ERRORS,
-        activity_name="movedTo",
+        _("I moved to"), "moved", limit=300, hint=MOVED_HINT, errors=LINK_ERRORS, activity_name="movedTo"
     )
-    fields = ProfileText(
-        _("More about you"),
-        "fields",
-        limit=255,
-        hint=_(
-            "For example your pronouns or your website. A link with https:// is marked as verified if its page "
-            'has a link with rel="me" to your profile. The page is checked when you save, at most once an hour.'
-        ),
-        errors={
-            "no_name": _("Please enter a label for this content."),
-            "no_value": _("Please enter a content for this label."),
-            "too_long": _("This has at most 255 characters."),
-            "characters": _("This has characters that cannot be shown."),
-            "too_many": _("A profile has at most four fields."),
-        },
-        api_name="fields_attributes",
-    )
+    fields = ProfileText(_("More about you"), "fields", limit=255, hint=FIELDS_HINT, errors=FIELD_ERRORS)
     created_ms = models.BigIntegerField(default=0)
     state = models.CharField(max_length=9, default=ACTIVE)
     is_staff = models.BooleanField(default=False)

@@ -67,7 +67,7 @@ class ProfileText(TextField):
     """A text of a profile that its owner writes and others read.
 
     Its name is that of the stored field, of the input of forms and of the own JSON. `api_name` is its field in the
-    client API and `activity_name` its property of ActivityPub's Person; "" if these have it elsewhere. The limit is in
+    client API unless that has the same name, and `activity_name` its property of ActivityPub's Person. The limit is in
     graphemes, that of a link in code points.
     """
 

@@ -39,7 +39,7 @@ from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_AT_ONCE = 40
 DEFAULT_BY_VISIBILITY = {visibility: audience for audience, visibility in VISIBILITY_BY_DEFAULT.items()}
-TEXT_NAMES = {name: text.api_name for name, text in PROFILE_TEXTS.items() if text.kind in ("name", "text")}
+TEXT_NAMES = {name: text.api_name or name for name, text in PROFILE_TEXTS.items() if text.kind in ("name", "text")}
 ERROR_NAMES = TEXT_NAMES | {"language": "source[language]"} | {
     input: "fields_attributes" for name in ("link", "fields") for input in (name, *PROFILE_TEXTS[name].split(""))
 }  # fmt: skip

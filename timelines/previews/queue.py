@@ -47,8 +47,3 @@ async def fetch(
         log.info("preview_failed", reason=str(error))
         return None
     return response if response.status == 200 else None
-
-
-async def fetch_page(outgoing: OutgoingClient, url: str) -> OutgoingResponse | None:
-    """Return the beginning of a page, or None."""
-    return await fetch(outgoing, url, PAGE_TYPES, PAGE_MAX_BYTES, is_cut=True)

@@ -19,13 +19,14 @@ from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.previews.preview import LinkPreview, link_of, parse_page
 from timelines.previews.queue import (
+    PAGE_MAX_BYTES,
+    PAGE_TYPES,
     PREVIEWS_PER_DAY,
     CheckLinks,
     FetchPreview,
     decode_job,
     encode_job,
     fetch,
-    fetch_page,
 )
 from timelines.previews.repository import (
     FAILURE_TTL_MS,
@@ -102,7 +103,7 @@ class PreviewService(Service):
     async def _fetch(self, url: str) -> LinkPreview:
         """Return the preview of a link with its encoded picture, or a failure."""
         now_ms = self.clock.now_ms()
-        page = await fetch_page(self.outgoing, url)
+        page = await fetch(self.outgoing, url, PAGE_TYPES, PAGE_MAX_BYTES, is_cut=True)
         if page is None:
             return LinkPreview(url, fetched_ms=now_ms)
         content_type = page.headers.get("content-type", "")

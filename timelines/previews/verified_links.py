@@ -21,7 +21,7 @@ from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import StoreUnavailable
 from timelines.previews.page import decode_page, read_links
 from timelines.previews.preview import find_link
-from timelines.previews.queue import PREVIEWS_PER_DAY, CheckLinks, encode_job, fetch_page
+from timelines.previews.queue import PAGE_MAX_BYTES, PAGE_TYPES, PREVIEWS_PER_DAY, CheckLinks, encode_job, fetch
 
 CHECK_INTERVAL_MS = 3_600_000
 log = structlog.stdlib.get_logger("timelines.previews")
@@ -73,7 +73,7 @@ class VerifiedLinkService:
         return await self.accounts.replace_text(AccountId(account.id), "fields", changed, account.fields)
 
     async def _links_back(self, link: str, profile: str) -> bool:
-        page = await fetch_page(self.outgoing, link)
+        page = await fetch(self.outgoing, link, PAGE_TYPES, PAGE_MAX_BYTES, is_cut=True)
         if page is None:
             return False
         content_type = page.headers.get("content-type", "")

@@ -85,7 +85,7 @@ def _texts(texts: Iterable[tuple[ProfileText, str]], site_url: str | None) -> Js
     for text, value in texts:
         match text.kind:
             case "text":
-                entity[text.api_name] = value if site_url is None else content_html(value, site_url)
+                entity[text.api_name or text.name] = value if site_url is None else content_html(value, site_url)
             case "link" if value:
                 entity["fields"].append(_field(value if site_url is None else link_html(value, REL_ME)))
             case "fields":
