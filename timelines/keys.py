@@ -9,6 +9,7 @@ from socialsite.store.key_families import (
     INSTALLATION,
     TEMPORARY,
     BackupPass,
+    family_of,
     key_by_id,
     key_by_word,
     key_family,
@@ -21,7 +22,6 @@ HASHTAG_CAP = 1000
 MUTED_THREADS_CAP = 200
 NOTIFICATIONS_CAP = 1_000
 PINS_CAP = 5
-WITH_POST = "none; deleted with the post"
 
 # fmt: off
 # Posts.
@@ -35,7 +35,7 @@ post = cached_key(key_by_id(
     cap="POST_MAX_LENGTH", lifetime="none; `pending` 1 h (imports 24 h)", backup_pass=BackupPass.BODIES, grows=True))
 post_versions = key_by_id(
     "posts:{<post>}:versions", "list", "the former values of an edited post, the oldest first",
-    cap="VERSIONS_CAP", lifetime=WITH_POST, backup_pass=BackupPass.BODIES, grows=True)
+    cap="VERSIONS_CAP", deleted_with_post=True, backup_pass=BackupPass.BODIES, grows=True)
 replies = cached_key(key_by_id(
     "posts:{<post>}:replies", "zset", "ids of direct replies. Publish and the worker add them, delete removes them",
     cap="none", grows=True))
@@ -46,7 +46,7 @@ deleted_replies = cached_key(key_by_id(
     plain_name="deleted replies", cap="none", grows=True))
 likes = key_by_id(
     "posts:{<post>}:likes", "zset", "ids of accounts that like the post, by ms",
-    mirror="timelines:{<account>}:liked", cap="none", lifetime=WITH_POST, grows=True)
+    mirror="timelines:{<account>}:liked", cap="none", deleted_with_post=True, grows=True)
 boosts = key_by_id(
     "posts:{<post>}:boosts", "zset", "ids of accounts that boost the post, by the id of the boost",
     mirror="timelines:{<account>}:boosted", cap="none", lifetime="none; becomes `fading` when the post is deleted",
@@ -61,24 +61,24 @@ poll_votes = key_by_id(
     "posts:{<post>}:votes", "zset",
     "ids of accounts that voted in the poll of the post -> their choices, one bit for each option",
     mirror="timelines:{<account>}:voted", cap="none",
-    lifetime="none; deleted with the post, and when an edit changes the options", grows=True)
+    lifetime="none; until an edit changes the options", deleted_with_post=True, grows=True)
 poll_tally = key_by_id(
     "posts:{<post>}:tally", "hash", "option -> votes, and `voters` -> voters; written with `votes`",
-    role=DERIVED, cap="options of a poll", lifetime="none; deleted with `votes`", grows=True)
+    role=DERIVED, cap="options of a poll", lifetime="none; deleted with `votes`", deleted_with_post=True, grows=True)
 quotes = key_by_id(
     "posts:{<post>}:quotes", "zset",
     "ids of posts that quote the post, by id; the score is negative if the author revoked the quote",
-    cap="QUOTES_CAP", lifetime=WITH_POST, grows=True)
+    cap="QUOTES_CAP", deleted_with_post=True, grows=True)
 preview = key_by_word(
     "posts:{<hex>}:preview", "string", "the preview of the link with this digest (MessagePack), or that there is none",
     role=CACHE, in_backups=True, grows=True,
     lifetime="PREVIEW_TTL_MS, and fetched again when an old post is read; 1 h after a failure, a day for an old post")
 hidden_preview = key_by_id(
     "posts:{<post>}:unpreviewed", "string", "digest of the link whose preview the author removed",
-    lifetime=WITH_POST, grows=True)
+    deleted_with_post=True, grows=True)
 post_totals = key_by_id(
     "posts:{<post>}:totals", "hash", "views of the post, clicks on its links, and the last batch that was added",
-    role=DERIVED, cap="fields", lifetime=WITH_POST, grows=True)
+    role=DERIVED, cap="fields", deleted_with_post=True, grows=True)
 idempotency_record: Callable[[int, str], Key] = key_family(
     "posts:{a<account>}:idempotency:<hex>", "string",
     "post id, digest of the request and default audience of a reply, under the digest of the client's key."
@@ -220,9 +220,6 @@ reports_by = single_key(
 
 # Timelines. Author timelines are sources, homes and list timelines are caches.
 
-HOME_TIMELINE_KEY_PATTERN = b"timelines:{%d}:home"
-LIST_TIMELINE_KEY_PATTERN = b"timelines:{l%d}:posts"
-
 home_timeline = cached_key(key_by_id(
     "timelines:{<account>}:home", "list",
     "post ids, newest first, then the floor (0 or a negative id), or `building:<token>`; with some slack above the cap",
@@ -230,6 +227,8 @@ home_timeline = cached_key(key_by_id(
 list_timeline = key_by_id(
     "timelines:{l<list>}:posts", "list", "as a home, of the list's members",
     role=CACHE, cap="LIST_CAP", trimmed_as="list_entries", lifetime="HOME_TTL_DAYS unread")
+HOME_TIMELINE_KEY_PATTERN, LIST_TIMELINE_KEY_PATTERN = (
+    family_of(build).template.encode() for build in (home_timeline, list_timeline))
 author_timeline = cached_key(key_by_id(
     "timelines:{<account>}:profile", "zset", "ids of the account's posts. Publish and the worker add to it",
     plain_name="author timeline", cap="PROFILE_CAP", trimmed_as="profile_entries", purged_apart=True, grows=True))

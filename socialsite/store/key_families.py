@@ -56,6 +56,7 @@ class Facts(TypedDict, total=False):
     grows: bool
     trimmed_as: str
     purged_apart: bool
+    deleted_with_post: bool
     condition: str
 
 
@@ -85,6 +86,8 @@ class KeyFamily:
     """The name of the entries above the cap that `manage.py trim` removes."""
     purged_apart: bool = False
     """The deletion of an account has a step for this key. The other private keys are deleted together."""
+    deleted_with_post: bool = False
+    """The script that deletes a post deletes this key of the post."""
     condition: str = ""
     """The sites that have these keys, if not every used site has them."""
 
@@ -108,6 +111,11 @@ class KeyFamily:
     @property
     def is_backed_up(self) -> bool:
         return self.role in (SOURCE, DERIVED) or self.in_backups
+
+    @property
+    def template(self) -> str:
+        """The pattern as a template of the operator %."""
+        return _make_template(self.pattern)
 
     @property
     def is_cached_timeline(self) -> bool:
@@ -168,9 +176,13 @@ def single_key(pattern: str, redis_type: str, text: str, **facts: Unpack[Facts])
     return key_family(pattern, redis_type, text, **facts)
 
 
+def _make_template(pattern: str) -> str:
+    return _PLACEHOLDER.sub(lambda found: "%s" if found[1] in _WORDS else "%d", pattern)
+
+
 def _make_builder(pattern: str) -> Callable[..., Key]:
     """Return a function that fills the placeholders of a pattern with its arguments."""
-    text = _PLACEHOLDER.sub(lambda found: "%s" if found[1] in _WORDS else "%d", pattern)
+    text = _make_template(pattern)
     component, tag = text[: text.index(":")], text[text.index("{") + 1 : text.index("}")]
     new, count, skipped = str.__new__, tag.count("%"), component.count("%")
 
@@ -205,6 +217,11 @@ def list_private_keys(component: str, account_id: int) -> list[Key]:
         if family.component == component and family.placeholders == ("account",)
         if family.role is SOURCE and not family.mirror and not family.purged_apart
     ]
+
+
+def list_keys_of_post(post_id: int) -> list[Key]:
+    """Return the keys that are deleted with a post."""
+    return [family.build(post_id) for family in FAMILIES.values() if family.deleted_with_post]
 
 
 DIGEST_LENGTH = 32

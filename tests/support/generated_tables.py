@@ -44,7 +44,8 @@ def _key_cells(family: KeyFamily) -> list[str]:
     text = f"{family.role.value}{plain_name}: {family.text}{mirror}{condition}"
     cap = f"{family.cap:,}" if isinstance(family.cap, int) else family.cap
     backup = family.backup_pass.name.lower() if family.is_backed_up else ""
-    return [f"`{family.pattern}`", family.redis_type, text, family.owner, cap, family.lifetime, backup]
+    lifetime = f"{family.lifetime}; deleted with the post" if family.deleted_with_post else family.lifetime
+    return [f"`{family.pattern}`", family.redis_type, text, family.owner, cap, lifetime, backup]
 
 
 def build_api_table(_: str) -> str:

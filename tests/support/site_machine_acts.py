@@ -1,5 +1,6 @@
 """Actions, reactions and faults of a driven site, each applied to the services and to the model."""
 
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from itertools import chain
@@ -10,6 +11,7 @@ from hypothesis.stateful import precondition, rule
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Key
+from socialsite.store.key_families import CACHE, FAMILIES
 from tests.support.site_machine import ITEM_INDEXES, MOST_PEOPLE, PERSON_INDEXES
 from tests.support.site_machine_pages import ADOPTING_WORKER, TAG, WORD, PageInvariants
 from tests.support.site_model import ModelPost
@@ -312,8 +314,11 @@ class PeopleActions(PageInvariants):
         self.changed = True
 
 
-SHARED_CACHE_PATTERNS = ("public:*", "timelines:*:tag", "search:*", "posts:*:preview", "series:{popular}:posts:*")
-
+SHARED_CACHE_PATTERNS = [
+    re.sub("<[a-z]+>", "*", family.pattern)
+    for family in FAMILIES.values()
+    if family.role is CACHE and not family.is_cached_timeline
+]
 """Caches that are rebuilt only by `rebuild_timelines --all` or by the worker, not by reads."""
 
 

@@ -3,9 +3,8 @@
 -- For a reply ":<parent>" follows, and for a boost "::<original>". The tombstone of a post for followers is
 -- "deleted:<author>:<parent or nothing>::f". An archived post has this form, too, since its audience is not known here.
 -- The replies and their count remain, because the replies still exist.
--- KEYS[1] post, KEYS[2] totals, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
--- KEYS[7] the boosts that a job has yet to delete
--- KEYS[8] votes of the poll, KEYS[9] tally of the poll, KEYS[10] versions, KEYS[11] quotes, KEYS[12] removed preview
+-- KEYS[1] post, KEYS[2] boosts, KEYS[3] counts, KEYS[4] replies, KEYS[5] the boosts that a job has yet to delete
+-- KEYS[6] versions, KEYS[7] and following: the keys that are deleted with the post
 -- ARGV[1] author of the post, ARGV[2] "claimed" if a reserved id without a post is also replaced
 -- returns 1 if the post is deleted, 2 if it is deleted and its body is in the archive, 3 if it is deleted and was edited,
 -- 0 if there was no post
@@ -22,14 +21,14 @@ if written and not archived then
   if is_post and post[6] == 2 then tombstone = tombstone .. (type(post[4]) == 'number' and '::f' or ':::f') end
 end
 redis.call('SET', KEYS[1], tombstone)
-local edits = redis.call('DEL', KEYS[10])
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[8], KEYS[9], KEYS[11], KEYS[12])
-if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('RENAME', KEYS[4], KEYS[7]) end
-local replies = redis.call('ZCARD', KEYS[6])
+local edits = redis.call('EXISTS', KEYS[6])
+redis.call('DEL', unpack(KEYS, 7))
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('RENAME', KEYS[2], KEYS[5]) end
+local replies = redis.call('ZCARD', KEYS[4])
 if replies == 0 then
-  redis.call('DEL', KEYS[5])
+  redis.call('DEL', KEYS[3])
 else
-  redis.call('SET', KEYS[5], replies .. ' 0 0')
+  redis.call('SET', KEYS[3], replies .. ' 0 0')
 end
 if not written then return 0 end
 if archived then return 2 end

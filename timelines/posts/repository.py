@@ -6,6 +6,7 @@ from enum import Enum
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Read, Store, load_script
+from socialsite.store.key_families import list_keys_of_post
 from timelines import keys
 from timelines.posts.archive import Archive, NoArchive
 from timelines.posts.counts import LEAVE_SET, add_member_command, count_script_keys
@@ -97,13 +98,9 @@ class PostRepository:
 
         If `include_reserved` is set, also replace a reserved id whose post was never written.
         """
-        key = keys.post(post_id)
-        beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
-        counted = keys.post_counts(post_id), keys.replies(post_id), keys.boosts_to_delete(post_id)
-        poll = keys.poll_votes(post_id), keys.poll_tally(post_id)
+        changed = keys.post, keys.boosts, keys.post_counts, keys.replies, keys.boosts_to_delete, keys.post_versions
         args = [author_id, "claimed"] if include_reserved else [author_id]
-        touched = [key, *beside, *counted, *poll, keys.post_versions(post_id), keys.quotes(post_id)]
-        touched.append(keys.hidden_preview(post_id))
+        touched = [*(build_key(post_id) for build_key in changed), *list_keys_of_post(post_id)]
         answer = await self._posts.write(*DELETE_POST_SCRIPT.command(touched, args))
         if answer in (WAS_ARCHIVED, WAS_EDITED):  # an edit leaves the body of an archived post there (`_unarchive`)
             await self._archive.remove([post_id], may_be_absent=answer == WAS_EDITED)

@@ -21,13 +21,13 @@ PATTERN = "timelines:{<account>}:moods"
 
 
 @contextmanager
-def declared(redis_type: str, **facts: object) -> Iterator[KeyFamily]:
-    """Declare the moods of an account for the time of a test."""
-    key_by_id(PATTERN, redis_type, "moods of the account", **facts)
+def declared(redis_type: str, pattern: str = PATTERN, **facts: object) -> Iterator[KeyFamily]:
+    """Declare the moods of an account, or of a post, for the time of a test."""
+    key_by_id(pattern, redis_type, "moods of the account", **facts)
     try:
-        yield FAMILIES[PATTERN]
+        yield FAMILIES[pattern]
     finally:
-        key_families._BY_BUILDER.pop(FAMILIES.pop(PATTERN).build)
+        key_families._BY_BUILDER.pop(FAMILIES.pop(pattern).build)
         key_families._clear_caches()
         maintenance._find_place_of_shape.cache_clear()
 
@@ -74,6 +74,13 @@ async def test_a_private_key_is_deleted_with_its_account(town: SampleSite) -> No
         await town.services.accounts.delete(account_id=town.bob.id)
         await town.world.deliver_all()
         assert await town.execute("EXISTS", key) == 0
+
+
+async def test_a_key_of_a_post_is_deleted_with_the_post(town: SampleSite) -> None:
+    with declared("string", pattern="posts:{<post>}:moods", deleted_with_post=True) as moods:
+        await town.execute("SET", moods.build(town.first.id), "calm")
+        await town.bob.deletes(town.first)
+        assert await town.execute("EXISTS", moods.build(town.first.id)) == 0
 
 
 def test_the_document_and_the_list_of_known_keys_have_it() -> None:

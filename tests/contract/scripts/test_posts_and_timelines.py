@@ -4,6 +4,7 @@ import pytest
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Script, Store
+from socialsite.store.key_families import list_keys_of_post
 from tests.support.nodes import run_command, run_script
 from timelines import keys
 from timelines.archive.service import TO_MARKER
@@ -76,20 +77,8 @@ async def test_a_tombstone_replaces_a_post_or_a_reservation(
     store: Store, held: bytes | None, answer: int, left: bytes | None, over_a_claim: bytes
 ) -> None:
     id = PostId(4096)
-    beside = (
-        keys.post_totals,
-        keys.likes,
-        keys.boosts,
-        keys.post_counts,
-        keys.replies,
-        keys.boosts_to_delete,
-        keys.poll_votes,
-        keys.poll_tally,
-        keys.post_versions,
-        keys.quotes,
-        keys.hidden_preview,
-    )
-    place = [POST, *(build(id) for build in beside)]
+    changed = keys.boosts, keys.post_counts, keys.replies, keys.boosts_to_delete, keys.post_versions
+    place = [POST, *(build(id) for build in changed), *list_keys_of_post(id)]
     for argument, expected in ((["claimed"], over_a_claim), ([], left)):
         await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
         assert await run_script(store, DELETE_POST_SCRIPT, place, 7, *argument) == answer

@@ -11,16 +11,14 @@ posts; whenever no job is left, every page of every reader equals the model's, r
 import os
 from collections import Counter
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from socialsite.service_config import ServiceConfig
-from socialsite.store.key_families import CACHE, FAMILIES, find_family
 from tests.support.site_machine import SMALL_CONFIG
-from tests.support.site_machine_acts import SHARED_CACHE_PATTERNS, FaultActions, ReactionActions, own_caches
+from tests.support.site_machine_acts import FaultActions, ReactionActions
 from tests.support.topologies import Deployment
 
 PULLING = replace(SMALL_CONFIG, pull_threshold=1, pull_grace_ms=3_000)
@@ -54,13 +52,3 @@ def test_random_sequences_of_steps_match_the_model(deployment: Deployment, confi
         assert tally["passes"]  # fan-outs ran during the other steps
         assert tally["steps"] >= STEPS / 2
         assert tally["jobs adopted"] >= STEPS / 500
-
-
-def test_the_faults_include_the_loss_of_every_cache() -> None:
-    """A key that is declared as a cache may be lost at any time."""
-    own = {find_family(key) for key in own_caches(1, [1])}
-    caches = [family for family in FAMILIES.values() if family.role is CACHE]
-    assert len(caches) > 6
-    for family in caches:
-        is_shared = any(fnmatchcase(family.example, each) for each in SHARED_CACHE_PATTERNS)
-        assert is_shared or family in own, family.pattern
