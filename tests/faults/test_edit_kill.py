@@ -11,11 +11,12 @@ MAX_REPLIES = 40
 EDIT = """
 async def act(services, line):
     from timelines.posts.post import PostDetails
+    from timelines.publishing.forms import EditForm
 
     author_id, post_id = map(int, line.split())
     if author_id:
         await services.edits.edit(
-            account_id=author_id, post_id=post_id, text="second @reader #after", details=PostDetails(),
+            EditForm("second @reader #after", PostDetails()), account_id=author_id, post_id=post_id,
             now_ms=services.clock.now_ms(),
         )
     else:

@@ -18,6 +18,7 @@ from tests.support.site_model import ModelPost
 from timelines import keys
 from timelines.ids import ListId
 from timelines.posts.post import Post, PostDetails
+from timelines.publishing.forms import EditForm
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 
@@ -162,10 +163,9 @@ class PeopleActions(PageInvariants):
         text = f"{WORD} of edit{number}" + f" #{TAG}" * tagged
         edit = partial(
             self.services.edits.edit,
+            EditForm(text, PostDetails()),
             account_id=AccountId(post.author),
             post_id=post_id,
-            text=text,
-            details=PostDetails(),
             now_ms=self.clock.now_ms(),
         )
         if dies is not None:

@@ -12,6 +12,7 @@ from tests.support.jobs import perform_all
 from timelines.lists.account_list import AccountList
 from timelines.pages.page import HydratedPost, PagePart, PageRequest, TimelinePage
 from timelines.posts.post import Post, PostDetails
+from timelines.publishing.forms import EditForm
 
 
 class Person:
@@ -48,7 +49,7 @@ class Person:
 
     async def edits(self, post: Post, text: str, *, details: PostDetails | None = None) -> Post:
         return await self._services.edits.edit(
-            account_id=self.id, post_id=post.id, text=text, details=details or PostDetails(), now_ms=self._now_ms
+            EditForm(text, details or PostDetails()), account_id=self.id, post_id=post.id, now_ms=self._now_ms
         )
 
     async def deletes(self, post: Post) -> None:

@@ -119,7 +119,7 @@ async def _edit(request: SiteRequest, post_id: PostId, fields: FormFields) -> Ra
     me, services = require_viewer_id(request), request.services
     post = await services[EditService].find_own(me, post_id)
     form, now_ms = EditForm.parse(fields, post), services.clock.now_ms()
-    await services[EditService].edit_form(form, account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
+    await services[EditService].edit(form, account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
     return await load_status(request, await services[ReadingService].post(post_id, viewer_id=me))
 
 

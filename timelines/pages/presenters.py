@@ -38,7 +38,7 @@ from timelines.pages.pictures import (
 )
 from timelines.pages.polls import poll_html, poll_json
 from timelines.pages.quotes import render_quote
-from timelines.posts.post import LINES, NAME_BY_AUDIENCE, NO_DETAILS, VALUE_FIELDS, Post, PostCounts, PostDetails
+from timelines.posts.post import EDITED_VALUES, LINES, NAME_BY_AUDIENCE, NO_DETAILS, Post, PostCounts, PostDetails
 from timelines.previews.preview import LinkPreview
 from timelines.templatetags.timelines_tags import avatar
 from timelines.text.linkify import linkify
@@ -170,7 +170,7 @@ def _content_json(post: Post, author: Author) -> Json:
     """Return the text and the details that are set, so that the JSON of other posts stays short."""
     details = post.extra
     values = {
-        **{each.form_name: getattr(details, each.name) for each in VALUE_FIELDS if each.is_edited},
+        **{each.form_names[0]: getattr(details, each.name) for each in EDITED_VALUES},
         "sensitive": is_sensitive(post, author),
         "media_attachments": [attachment_json(each) for each in details.media],
         "edited_at": None if details.edited_ms is None else format_iso_time(details.edited_ms),

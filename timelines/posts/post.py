@@ -201,6 +201,7 @@ UNEDITED_DETAILS: Final = SITE_FIELDS.union(
     each.name for each in FIELDS if not each.is_edited and each.name in PostDetails.__struct_fields__
 )
 VALUE_FIELDS: Final = tuple([each for each in FIELDS if isinstance(each, ValueField)])
+EDITED_VALUES: Final = tuple([each for each in VALUE_FIELDS if each.is_edited])
 SHORT_TEXTS: Final = tuple([each for each in VALUE_FIELDS if isinstance(each, ShortText)])
 LINES: Final = tuple([each for each in SHORT_TEXTS if not each.folds])
 """The short texts that are shown below the text of a post."""

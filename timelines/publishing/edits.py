@@ -4,7 +4,6 @@ An edit is stored like a post: first the job with the new version, then the vers
 notifications. So a crash loses no acknowledged edit, and a worker finishes the others.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -20,14 +19,12 @@ from socialsite.store.aof import wait_for_aof_during
 from timelines.errors import EditConflict, EditsCapReached, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.jobs import EditPost, encode_job
 from timelines.live_updates.service import LiveService
-from timelines.media.media import MediaChange
 from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import UNEDITED_DETAILS, Poll, Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
 from timelines.publishing.content_rules import check_mentions
 from timelines.publishing.forms import EditForm
-from timelines.publishing.polls import PollForm
 from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService
 from timelines.publishing.timeline_writer import TimelineWriter
 
@@ -53,65 +50,34 @@ class EditService(Service):
         return _require_own(await self.posts.find(post_id), account_id)
 
     async def edit(
-        self,
-        *,
-        account_id: AccountId,
-        post_id: PostId,
-        text: str,
-        details: PostDetails,
-        poll: PollForm | None = None,
-        media_ids: Sequence[int] | None = None,
-        media_changes: Mapping[int, MediaChange] | None = None,
-        now_ms: int,
-        version: int | None = None,
-        caller: Caller | None = None,
+        self, form: EditForm, *, account_id: AccountId, post_id: PostId, now_ms: int, caller: Caller | None = None
     ) -> Post:
-        """Replace the text and the details of a post of the account, and return the newest version.
+        """Edit a post of the account as the form says, and return the newest version. A repeated call changes nothing.
 
-        The service sets `version` and `edited_ms` of the details. A repeated call changes nothing. If `version` is
-        given, it is the version that the author has read. `poll` adds a poll, or changes the poll of the details. A
-        poll with other options starts again without votes. `media_ids` are the pictures in their new order; by default
-        the pictures of the details stay. `media_changes` changes their texts and focal points, as Mastodon's
-        `media_attributes`.
+        A poll with other options starts again without votes.
 
         Raises PostNotFound, PostInvalid, MediaInvalid, EditConflict, EditsCapReached, RateLimited and StoreFull. Raises
         PostUnconfirmed if the required replicas did not confirm the edit in time; then repeat the call.
         """
-        if poll is not None:
-            new_poll = poll.build(now_ms, self.publishing.poll_max_options)
-            if details.poll is None or not is_same_poll(details.poll, new_poll):
-                details = structs.replace(details, poll=new_poll)
-        if media_ids is not None or media_changes:
-            ids = [each.id for each in details.media] if media_ids is None else media_ids
-            media = await self.media.find_attachments(account_id, ids, media_changes, details.media)
+        details = form.details
+        if form.poll is not None:
+            poll = form.poll.build(now_ms, self.publishing.poll_max_options)
+            if details.poll is None or not is_same_poll(details.poll, poll):
+                details = structs.replace(details, poll=poll)
+        if form.media_ids is not None or form.media_changes:
+            ids = [each.id for each in details.media] if form.media_ids is None else form.media_ids
+            media = await self.media.find_attachments(account_id, ids, form.media_changes, details.media)
             details = structs.replace(details, media=media)
-        text, new_details = self.publishing.validate_content(text, details)
+        text, new_details = self.publishing.validate_content(form.text, details)
         check_mentions(text, caller)
         await self.publishing.first_links.check_edit(account_id, text, details)
         async with self.limits.refundable(caller, "edit"):
             await self.publishing.memory.check()
             try:
-                announces = await self._store(account_id, post_id, text, new_details, now_ms, version, caller)
+                announces = await self._store(account_id, post_id, text, new_details, now_ms, form.version, caller)
                 return await self._update_derived(post_id, announces=announces)
             except NotDurable as error:
                 raise PostUnconfirmed from error
-
-    async def edit_form(
-        self, form: EditForm, *, account_id: AccountId, post_id: PostId, now_ms: int, caller: Caller | None = None
-    ) -> Post:
-        """Edit a post by its form. Returns and raises as `edit`."""
-        return await self.edit(
-            account_id=account_id,
-            post_id=post_id,
-            text=form.text,
-            details=form.details,
-            poll=form.poll,
-            media_ids=form.media_ids,
-            media_changes=form.media_changes,
-            version=form.version,
-            now_ms=now_ms,
-            caller=caller,
-        )
 
     async def set_fold(self, post_id: PostId, *, is_folded: bool, warning: str, now_ms: int) -> Post:
         """Put a content warning of staff on a post, or remove it. To remove it, `warning` is the author's own warning

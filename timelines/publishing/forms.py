@@ -14,6 +14,7 @@ from timelines.media.media import MediaChange
 from timelines.posts.fields import parse_post_id
 from timelines.posts.post import (
     AUDIENCE_BY_NAME,
+    EDITED_VALUES,
     FOLLOWERS,
     FORM_NAMES,
     NAME_BY_AUDIENCE,
@@ -74,7 +75,7 @@ def picture_fields(media: Iterable[MediaAttachment]) -> list[tuple[str, str]]:
 
 def edit_fields(post: Post) -> dict[str, str]:
     """Return the fields of the form to edit a post, with the values of its newest version."""
-    values = {each.form_name: each.form_value(post.extra) for each in VALUE_FIELDS if each.is_edited}
+    values = {each.form_name: each.form_value(post.extra) for each in EDITED_VALUES}
     return {"text": post.text, **values, "version": str(post.extra.version)}
 
 
@@ -88,16 +89,17 @@ def shown_poll(post: Post) -> PollForm | None:
 class EditForm:
     """The next version of a post as the client sent it. Absent fields keep their values. Empty options remove a poll.
 
-    `media_ids` is None if the pictures stay. `version` is the version that the author has read, if the client sent it.
-    EditService checks the rest.
+    `version` is the version that the author has read, if the client sent it. `poll` is a new poll, or changes that of
+    `details`. `media_ids` are the pictures in their new order, or None if the pictures of `details` stay, and
+    `media_changes` their new descriptions and focal points. EditService checks the form.
     """
 
     text: str
     details: PostDetails
-    version: int | None
-    poll: PollForm | None
-    media_ids: tuple[int, ...] | None
-    media_changes: Mapping[int, MediaChange]
+    version: int | None = None
+    poll: PollForm | None = None
+    media_ids: tuple[int, ...] | None = None
+    media_changes: Mapping[int, MediaChange] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, fields: FormFields, post: Post) -> "EditForm":
@@ -108,7 +110,7 @@ class EditForm:
         sent, poll = parse_details(values), PollForm.parse(fields)
         details = structs.replace(
             post.extra,
-            **{each.name: getattr(sent, each.name) for each in VALUE_FIELDS if each.is_edited},
+            **{each.name: getattr(sent, each.name) for each in EDITED_VALUES},
             poll=None if poll is None and fields.values_of("poll[options]") else post.extra.poll,
         )
         number = int(version) if version else None

@@ -166,7 +166,7 @@ async def edit(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
         composer = edit_composer_context(require_account(request).preferences, post_id, fields, PollForm.parse(fields))
         return page_response(request, EDIT_TEMPLATE, {"composer": composer})
     form, now_ms = EditForm.parse(fields, post), services.clock.now_ms()
-    await edits.edit_form(form, account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
+    await edits.edit(form, account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
     if not wants_json(request):
         messages.success(request, _("Your changes are saved."), fail_silently=True)
         return redirect_to_next(request, f"{profile_url(viewer.handle)}{post_id}/")

@@ -19,6 +19,7 @@ from timelines.importing.repository import ImportedPosts
 from timelines.media.media import MediaChange
 from timelines.media.storage import MediaFiles
 from timelines.posts.post import Post
+from timelines.publishing.forms import EditForm
 
 HOUR_MS = 3_600_000
 
@@ -114,7 +115,7 @@ async def test_an_edit_of_a_description_alone_is_checked(services: Services, wor
     for change in ({row.id: MediaChange(alt="my casino")}, {row.id: MediaChange(alt="Casino!", focus=(0.1, 0.1))}):
         with pytest.raises(PostInvalid) as refusal:
             await services.edits.edit(
-                account_id=alice.id, post_id=post.id, text=post.text, details=post.extra, media_changes=change,
+                EditForm(post.text, post.extra, media_changes=change), account_id=alice.id, post_id=post.id,
                 now_ms=services.clock.now_ms(),
             )  # fmt: skip
         assert list(refusal.value.fields) == ["media_ids"]

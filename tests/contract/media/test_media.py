@@ -33,6 +33,7 @@ from timelines.media.service import RETRY_CHECK_MS
 from timelines.media.storage import FOLDER_ID_FILE, INCOMING, MediaFiles
 from timelines.posts.post import PostDetails, encode_post
 from timelines.publishing.edits import next_version
+from timelines.publishing.forms import EditForm
 
 DAY_LATER = UNATTACHED_MS + 1
 
@@ -291,8 +292,8 @@ async def test_the_dashboard_shows_what_du_shows(services, world: World):
 
 async def edited(services: Services, author: Person, post, *rows: Media):
     return await services.edits.edit(
-        account_id=author.id, post_id=post.id, text="edited", details=post.extra,
-        media_ids=[row.id for row in rows], now_ms=services.clock.now_ms(),
+        EditForm("edited", post.extra, media_ids=tuple(row.id for row in rows)),
+        account_id=author.id, post_id=post.id, now_ms=services.clock.now_ms(),
     )  # fmt: skip
 
 

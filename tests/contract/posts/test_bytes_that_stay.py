@@ -30,7 +30,7 @@ from tests.support.push_device import PushDevice
 from tests.support.world import Person, World
 from timelines.drafts.draft import Draft
 from timelines.posts.post import NO_DETAILS
-from timelines.publishing.forms import PostForm
+from timelines.publishing.forms import EditForm, PostForm
 from timelines.visibility.filter import KeywordFilter
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -188,11 +188,11 @@ async def test_posts_and_edits_share_the_bytes_of_a_day(services: Services, worl
     with pytest.raises(RateLimited) as refused:
         await services.publishing.publish(author_id=alice.id, text="\u6f22" * 500, now_ms=now_ms, caller=caller)
     assert 0 < refused.value.retry_after_s <= 86_400
-    edit = {"account_id": alice.id, "post_id": post.id, "details": NO_DETAILS, "now_ms": now_ms, "caller": caller}
+    edit = {"account_id": alice.id, "post_id": post.id, "now_ms": now_ms, "caller": caller}
     with pytest.raises(RateLimited):
-        await services.edits.edit(text="\u6f22" * 500, **edit)
+        await services.edits.edit(EditForm("\u6f22" * 500, NO_DETAILS), **edit)
     assert [each.text for each in await services.repositories.posts.find_versions(post.id)] == ["first"]
-    await services.edits.edit(text="short", **edit)  # refused bytes were not counted
+    await services.edits.edit(EditForm("short", NO_DETAILS), **edit)  # refused bytes were not counted
 
 
 @pytest.mark.parametrize("importer", ["alice", "bob"])

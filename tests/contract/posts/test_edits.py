@@ -17,6 +17,7 @@ from timelines.posts.post import FOLLOWERS, Poll, Post, PostDetails, decode_post
 from timelines.posts.repository import PostRepository
 from timelines.publishing import edits
 from timelines.publishing.edits import next_version
+from timelines.publishing.forms import EditForm
 from timelines.publishing.polls import PollForm
 from timelines.search.query import parse_query
 from timelines.search.repository import SearchTerms, partition_of_post
@@ -221,7 +222,7 @@ async def test_of_two_edits_of_one_version_the_second_does_not_overwrite_the_fir
 
     async def edit(text: str) -> Post:
         return await service.edit(
-            account_id=alice.id, post_id=post.id, text=text, details=PostDetails(), version=0, now_ms=now_ms
+            EditForm(text, PostDetails(), version=0), account_id=alice.id, post_id=post.id, now_ms=now_ms
         )
 
     results = await asyncio.gather(edit("left"), edit("right"), return_exceptions=True)
@@ -284,7 +285,7 @@ async def test_a_changed_option_deletes_the_votes_and_another_text_keeps_them(wo
     async def edit(text: str, options: tuple[str, ...]) -> int:
         details = (await services.edits.find_own(alice.id, post.id)).extra
         await services.edits.edit(
-            account_id=alice.id, post_id=post.id, text=text, details=details, poll=PollForm(options), now_ms=now_ms
+            EditForm(text, details, poll=PollForm(options)), account_id=alice.id, post_id=post.id, now_ms=now_ms
         )
         entry = await services.reading.post(post.id, viewer_id=alice.id)
         assert entry.poll is not None

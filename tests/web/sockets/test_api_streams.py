@@ -20,6 +20,7 @@ from tests.support.sockets import RECEIVE_TIMEOUT_S, running_daphne, sign_in_coo
 from tests.support.waiting import eventually
 from timelines.api.streaming import EVENT_STREAMS_PER_ACCOUNT
 from timelines.posts.post import FOLLOWERS, PostDetails
+from timelines.publishing.forms import EditForm
 
 Event = dict[str, Any]
 
@@ -148,7 +149,7 @@ async def test_an_edit_is_sent_once_also_if_a_worker_stores_it_first(daphne, wor
         await stream.receive_status()
         for edits, text in ((services.edits, "second version"), (editor, "third version")):
             now_ms = services.clock.now_ms()
-            await edits.edit(account_id=bob.id, post_id=post.id, text=text, details=PostDetails(), now_ms=now_ms)
+            await edits.edit(EditForm(text, PostDetails()), account_id=bob.id, post_id=post.id, now_ms=now_ms)
             await world.deliver_all()
         contents = [(await stream.receive_status("status.update"))["content"] for _ in range(2)]
         assert contents == ["<p>second version</p>", "<p>third version</p>"]
