@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import socialsite.asgi  # noqa: F401 - sets up Django in a child process
 from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.migration import commands as operation

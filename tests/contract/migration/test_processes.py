@@ -226,7 +226,7 @@ async def test_two_migrators_never_run_at_the_same_time(town: ActiveSite, old: s
     place = create_topology(old)
     lock = MigrationLock(PlacementRegistry(place), "feed")
     await lock.acquire()
-    with pytest.raises(MigrationRefused, match="at work"):
+    with pytest.raises(MigrationRefused, match="another repartition is running"):
         await run_migration(old, new)
     await lock.release()
     await place.close()
