@@ -3,6 +3,7 @@
 AccountService changes accounts. The model's methods that would write to a database raise NotImplementedError.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, ClassVar, NoReturn
 
@@ -13,7 +14,7 @@ from django.db.models.base import ModelState
 from django.utils.translation import gettext_lazy as _
 
 from accounts.domain import ACTIVE, SUSPENDED, AccountState, Author, Preferences, decode_preferences
-from accounts.profile_texts import PROFILE_TEXTS, ProfileField, ProfileText, decode_fields
+from accounts.profile_texts import PROFILE_TEXTS, ProfileField, ProfileText, decode_fields, split_texts
 from socialsite.errors import LazyText
 from socialsite.ids import AccountId
 
@@ -131,6 +132,11 @@ class Account(AbstractBaseUser):
         """Return the labels and texts of the profile that staff and the archive show beside the name."""
         texts = self.texts.items()
         return [line for text, stored in texts if text.kind != "name" for line in text.lines(stored)]
+
+    @property
+    def parts(self) -> Iterable[str]:
+        """Return all that people write in the texts of the profile, also the labels of its fields."""
+        return split_texts({text.name: stored for text, stored in self.texts.items()}).values()
 
     @property
     def about(self) -> str:

@@ -1,7 +1,8 @@
 """Moderation of accounts: search, suspension, password reset, end of sessions."""
 
+import re
 import secrets
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Collection, Iterable
 from typing import Any, NamedTuple
 
 from django.views.decorators.debug import sensitive_variables
@@ -74,12 +75,14 @@ class Moderation:
         self._audit_log = AuditLog(services.store)
 
     async def search(self, text: str, before: int | None, limit: int) -> tuple[list[Author], int | None]:
-        """Search by a handle or its prefix. A page scans ACCOUNTS_SCANNED_MAX accounts, since no index has handles.
+        """Search by a handle or its prefix, or by a part of a text of the profile.
 
-        Returns the accounts, newest first after an exact match, and the cursor that continues the search. It is None
-        if the oldest account was read.
+        A text has other characters than a handle, or is in quotes. A page scans ACCOUNTS_SCANNED_MAX accounts, since no
+        index has them. Returns the accounts, newest first after an exact match, and the cursor that continues the
+        search. It is None if the oldest account was read.
         """
         prefix = remove_own_host(text.strip().removeprefix("@").lower())
+        find = self._find_by_prefix if re.fullmatch(r"[a-z0-9_]*", prefix) else self._find_by_text
         matches: list[Author] = []
         exact = await self._accounts.find_by_handle(prefix) if prefix and before is None else None
         exact_id = exact and exact.id
@@ -89,12 +92,21 @@ class Moderation:
         lowest = max(1, above - ACCOUNTS_SCANNED_MAX)
         while above > lowest and len(matches) < limit:
             start = max(lowest, above - ACCOUNTS_PER_BATCH)
-            authors = await self._accounts.find_authors(AccountId(id) for id in range(start, above))
-            newest_first, room = sorted(authors.values(), key=lambda author: -author.id), limit - len(matches)
-            batch = [each for each in newest_first if each.handle.startswith(prefix) and each.id != exact_id][:room]
+            authors, room = await find(prefix, range(start, above)), limit - len(matches)
+            newest_first = sorted(authors, key=lambda author: -author.id)
+            batch = [each for each in newest_first if each.id != exact_id][:room]
             matches += batch
             above = batch[-1].id if len(batch) == room else start
         return matches, above if above > 1 else None
+
+    async def _find_by_prefix(self, prefix: str, ids: Iterable[int]) -> list[Author]:
+        authors = await self._accounts.find_authors(map(AccountId, ids))
+        return [author for author in authors.values() if author.handle.startswith(prefix)]
+
+    async def _find_by_text(self, text: str, ids: Iterable[int]) -> list[Author]:
+        (accounts,) = await self._services.store.read(self._accounts.read_many(map(AccountId, ids)))
+        part = text.strip('"')
+        return [account.author for account in accounts.values() if part in "\n".join(account.parts).lower()]
 
     async def get_overview(self, account_id: AccountId, viewer_id: AccountId) -> AccountOverview:
         """Return the data about an account, each part bounded. Raises AccountNotFound.

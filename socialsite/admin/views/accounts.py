@@ -32,7 +32,7 @@ AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
 
 
 async def index(request: SiteRequest) -> HttpResponse:
-    """Show the accounts whose handle begins with `?q=`. Without `?q=` the newest accounts are shown."""
+    """Show the accounts that `Moderation.search` finds for `?q=`. Without `?q=` the newest accounts are shown."""
     text = request.GET.get("q", "").strip()[:QUERY_MAX_LENGTH]
     before = parse_cursor(request.GET, decode_id)
     authors, cursor = await Moderation(get_services(request)).search(text, before, ACCOUNTS_PER_PAGE)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from accounts.profile_texts import ProfileField, encode_fields
 from socialsite import keys as site_keys
 from socialsite import settings_parsers
 from socialsite.admin import audit_log
@@ -201,6 +202,16 @@ async def test_a_search_continues_at_the_end_of_the_previous_page(services: Serv
     second, cursor = await moderation.search("an", cursor, 2)
     assert [author.handle for author in second] == ["ann"]
     assert cursor is None
+
+
+@pytest.mark.parametrize("query", ["evil.example", "Evil.EXAMPLE/x", '"pron"', '"Quiet"', "they them"])
+async def test_a_search_finds_all_texts_of_a_profile(services: Services, world: World, query: str) -> None:
+    ann, _, casino = await world.people("ann", "bert", "evil")
+    fields = encode_fields([ProfileField("Pron", "they them"), ProfileField("b", "https://evil.example/x")])
+    await services.accounts.edit_profile(account_id=ann.id, bio="Quiet\nperson", fields=fields)
+    authors, cursor = await Moderation(services).search(query, None, 9)
+    assert ([author.handle for author in authors], cursor) == (["ann"], None)
+    assert [author.id for author in (await Moderation(services).search("evil", None, 9))[0]] == [casino.id]
 
 
 async def test_an_action_is_logged_before_it_is_executed(services: Services, world: World) -> None:
