@@ -59,7 +59,10 @@ def test_reload_and_back_lead_to_the_same_post_at_the_same_height(reader: OpenRe
 
 
 @pytest.mark.nightly
-def test_a_reader_at_the_top_returns_to_the_top(reader: OpenReader, visitor: SignUpVisitor) -> None:
+@pytest.mark.parametrize("way", ["scrolling", "link to the page"])
+def test_a_reader_who_went_to_the_top_is_shown_the_newest_post(
+    reader: OpenReader, visitor: SignUpVisitor, way: str
+) -> None:
     own = visitor()
     for number in range(12):
         own.publishes(f"words {number}")
@@ -67,22 +70,12 @@ def test_a_reader_at_the_top_returns_to_the_top(reader: OpenReader, visitor: Sig
     me.go_to("/")
     me.page.mouse.wheel(0, 900)
     me.wait_for(lambda: me.page.evaluate("Boolean(history.state?.place)"))
-    me.page.mouse.wheel(0, -2_000)
-    me.wait_for(lambda: me.page.evaluate("history.state.place === null"))
+    if way == "scrolling":
+        me.page.mouse.wheel(0, -2_000)
+        me.wait_for(lambda: me.page.evaluate("history.state.place === null"))
     own.publishes("the newest")
-    me.page.reload()
-    expect(me.page.get_by_text("the newest")).to_be_in_viewport()
-
-
-@pytest.mark.nightly
-def test_a_link_to_the_same_page_leads_to_its_top(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
-    for number in range(12):
-        own.publishes(f"words {number}")
-    me = reader(own)
-    me.go_to("/")
-    me.page.mouse.wheel(0, 900)
-    me.wait_for(lambda: me.page.evaluate("Boolean(history.state?.place)"))
-    own.publishes("the newest")
-    me.page.locator('.site-nav a[href="/"]').click()
+    if way == "scrolling":
+        me.page.reload()
+    else:
+        me.page.locator('.site-nav a[href="/"]').click()
     expect(me.page.get_by_text("the newest")).to_be_in_viewport()

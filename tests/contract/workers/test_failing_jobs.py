@@ -201,22 +201,6 @@ async def test_retries_to_an_unavailable_store_become_rarer(own_server: RedisSer
     assert 1 <= len(waits) <= 30
 
 
-async def test_a_job_that_fails_at_first_succeeds_later(queue: JobQueue) -> None:
-    tries = 0
-
-    async def third_time_lucky(_: bytes) -> Sequence[bytes]:
-        nonlocal tries
-        tries += 1
-        if tries < 3:
-            raise RuntimeError("not yet")
-        return ()
-
-    await queue.add(b"one")
-    await run_until_empty(queue, third_time_lucky)
-    assert tries == 3
-    assert (await queue.read_depth()).dead == 0
-
-
 async def test_a_job_that_always_fails_becomes_a_dead_letter_after_five_tries(queue: JobQueue) -> None:
     tries = 0
 
@@ -294,16 +278,22 @@ async def test_failing_jobs_delay_other_jobs_by_less_than_a_second(queue: JobQue
     assert max(delays) < 1 + stalls.total_s
 
 
-async def test_an_unavailable_store_costs_a_job_no_tries(queue: JobQueue) -> None:
+@pytest.mark.parametrize(
+    ("error", "failures"), [(RuntimeError("not yet"), 2), (StoreUnavailable("lost the connection"), 5)]
+)
+async def test_a_job_that_fails_at_first_succeeds_later_and_an_unavailable_store_costs_no_tries(
+    queue: JobQueue, error: Exception, failures: int
+) -> None:
     tries = 0
 
-    async def away_for_a_while(_: bytes) -> Sequence[bytes]:
+    async def fail_at_first(_: bytes) -> Sequence[bytes]:
         nonlocal tries
         tries += 1
-        if tries < 6:
-            raise StoreUnavailable("lost the connection")
+        if tries <= failures:
+            raise error
         return ()
 
     await queue.add(b"one")
-    assert await run_until_empty(queue, away_for_a_while)
+    assert await run_until_empty(queue, fail_at_first)
+    assert tries == failures + 1
     assert (await queue.read_depth()).dead == 0

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.corpora import corpus_json, corpus_text
+from tests.support.hostile_input import read_naughty_strings, read_script_payloads
 from tests.support.markup import Markup
 from timelines.text.linkify import linkify
 
@@ -12,17 +12,7 @@ ADDRESS = re.compile(r"https?://[^\s\"'<>@]+(?:[/?#][^\s\"<>]*)?|/@[a-z0-9_]{1,2
 
 
 def payloads(name: str) -> list[str]:
-    match name:
-        case "dompurify":
-            return [row["payload"] for row in corpus_json("conformance/xss/dompurify-expect.json")]
-        case "h5sc":
-            return [row["data"] for row in corpus_json("conformance/xss/h5sc-vectors.json")]
-        case "fuzzdb":
-            return corpus_text("conformance/xss/fuzzdb-xss-rsnake.txt").splitlines()
-        case "fuzzdb-uri":
-            return corpus_text("conformance/xss/fuzzdb-xss-uri.txt").splitlines()
-    strings: list[str] = corpus_json("conformance/naughty/blns.json")
-    return strings
+    return read_naughty_strings() if name == "naughty" else read_script_payloads(name)
 
 
 @pytest.mark.parametrize("name", ["dompurify", "h5sc", "fuzzdb", "fuzzdb-uri", "naughty"])
