@@ -12,8 +12,8 @@ import pytest
 
 from tests.attacks.test_request_budget import forget_peak, peak_kb
 from tests.support.browser import HttpBrowser
+from tests.support.daphnes import DaphneProcess, running_daphne
 from tests.support.pictures import picture
-from tests.support.sockets import DaphneProcess, running_daphne
 from tests.support.visitor import PLAIN_HTTP
 from tests.support.waiting import eventually
 from tests.web.media.test_pictures import upload

@@ -10,8 +10,9 @@ import itertools
 import json
 from collections.abc import AsyncIterator
 
+from tests.support.daphnes import DaphneProcess
 from tests.support.reactions import PersonReactions
-from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
+from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World
 from timelines.posts.post import FOLLOWERS
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.daphnes import DaphneProcess, running_daphne
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import (
     CONTINUATION,
@@ -22,12 +23,10 @@ from tests.support.sockets import (
     PING,
     PONG,
     TEXT,
-    DaphneProcess,
     SocketClient,
     encode_frame,
     encode_upgrade_request,
     open_socket,
-    running_daphne,
 )
 from tests.support.stalls import StallMonitor
 from tests.support.waiting import eventually

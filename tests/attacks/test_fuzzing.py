@@ -20,10 +20,10 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store.key import KEY_PATTERN
 from tests.support.api import create_token
+from tests.support.daphnes import NO_LIMITS, DaphneProcess, running_daphne
 from tests.support.hostile_input import API_ROUTES, FRAMES, STAFF_ROUTES, FuzzRequest, fuzz_requests
 from tests.support.redis_server import RedisServer
-from tests.support.sites import NO_LIMITS
-from tests.support.sockets import DaphneProcess, SocketClient, open_socket, running_daphne
+from tests.support.sockets import SocketClient, open_socket
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
 INPUTS = int(os.environ.get("ATTACK_INPUTS", "150"))

@@ -4,8 +4,8 @@ import asyncio
 
 import httpx
 
+from tests.support.daphnes import DaphneProcess
 from tests.support.routes import routes
-from tests.support.sockets import DaphneProcess
 from tests.support.world import World
 
 PATHS = [*(route.path for route in routes()), "/static/css/site.css", "/nothing/here/", "/static/nothing.css"]

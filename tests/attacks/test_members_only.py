@@ -14,9 +14,10 @@ from socialsite.container import Services
 from socialsite.web.middleware.members_only import ALLOWED_ACTIONS, ALLOWED_ROUTES
 from tests.support.api import ApiClient, OAuthClient, create_token
 from tests.support.browser import JSON_HEADERS, HttpBrowser
+from tests.support.daphnes import DaphneProcess
 from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.routes import SAMPLES, api_routes, routes
-from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
+from tests.support.sockets import open_socket, sign_in_cookie
 from tests.support.waiting import eventually
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.sockets import DaphneProcess
+from tests.support.daphnes import DaphneProcess
 from tests.support.visitor import PLAIN_HTTP
 
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"

@@ -14,8 +14,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.support.chromium import BrowserPage, InjectionWatch
+from tests.support.daphnes import NO_LIMITS
 from tests.support.hostile_input import fields_first, select_publishable
-from tests.support.sites import NO_LIMITS, QuickstartSite, running_site
+from tests.support.sites import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
 from timelines.text.post_text import grapheme_count
 

@@ -13,11 +13,11 @@ from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
 from tests.deploy.support import HASHED_FILE, HOST, nginx_files, running_nginx
+from tests.support.daphnes import DaphneFleet
 from tests.support.ports import free_ports
 from tests.support.programs import need
 from tests.support.rolling import restart_all_under_load
 from tests.support.routes import uploads
-from tests.support.sites import DaphneFleet
 from tests.support.waiting import eventually
 
 

@@ -6,7 +6,7 @@ from tests.deploy.support import DEPLOY
 from tests.support.ports import free_ports
 from tests.support.programs import need
 from tests.support.redis_server import RedisServer
-from tests.support.sites import running_production_site
+from tests.support.sites import running_site
 from tests.support.waiting import wait_until
 
 
@@ -25,7 +25,7 @@ def test_the_check_fails_without_an_answer() -> None:
 def test_the_check_fails_while_the_store_is_down() -> None:
     server = RedisServer(aof=True).start()
     try:
-        with running_production_site(server.url) as site:
+        with running_site(server.url) as site:
             assert check(site.url).returncode == 0
             server.kill()
             wait_until(lambda: check(f"{site.url}/readyz").stderr.strip().endswith("503"))  # it caches for a second

@@ -19,9 +19,9 @@ import redis
 from django.core.management import CommandError, load_command_class
 
 from tests.deploy.support import DEPLOY, PASSWORDS, users_file
+from tests.support.daphnes import ROOT
 from tests.support.ports import free_ports
 from tests.support.programs import need
-from tests.support.sites import ROOT
 from tests.support.waiting import wait_until
 
 GUIDES = sorted(

@@ -16,7 +16,8 @@ from django.conf import settings
 from redis.exceptions import NoPermissionError
 
 from tests.deploy.support import DEPLOY, PASSWORDS, users_file
-from tests.support.sites import BASE_DIR, DaphneFleet
+from tests.support.daphnes import DaphneFleet
+from tests.support.sites import ROOT
 from tests.support.sockets import open_socket as open_socket
 from tests.support.visitor import HttpVisitor
 
@@ -91,7 +92,7 @@ def run_commands(server: Server, role: str, *commands: Sequence[str]) -> None:
     """Run management commands in one process with the rights of `role`. Fails if one of them fails."""
     result = subprocess.run(
         [sys.executable, "-c", RUN_COMMANDS, json.dumps(commands)],
-        cwd=BASE_DIR,
+        cwd=ROOT,
         env={
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.settings",

@@ -21,7 +21,7 @@ from tests.support.disk_faults import AS_ROOT, SmallDisk, mounted_disk
 from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
 from tests.support.redis_server import RedisServer, pause_until_aof_written
-from tests.support.sites import QuickstartSite, running_production_site, running_site
+from tests.support.sites import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 from tests.support.world import World
@@ -52,7 +52,7 @@ def server_on(disk: SmallDisk, policy: str) -> Iterator[RedisServer]:
 
 
 def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(disk: SmallDisk, tmp_path: Path) -> None:
-    with server_on(disk, "everysec") as server, running_production_site(server.url) as site:
+    with server_on(disk, "everysec") as server, running_site(server.url) as site:
         pulse = TimedLoad(site.url, tmp_path, people=2)
         author = HttpVisitor(site.url, "filler").sign_up()
         with pulse:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests.support.disk_faults import SmallDisk, mounted_disk
 from tests.support.redis_server import RedisServer
-from tests.support.sites import running_production_site
+from tests.support.sites import running_site
 from tests.support.visitor import JSON_HEADERS, HttpVisitor
 from tests.support.waiting import wait_until
 
@@ -51,7 +51,7 @@ def upload(person: HttpVisitor, path: str = "/media/", content: bytes | None = N
 
 @pytest.mark.parametrize("path", ["/media/", "/accounts/settings/avatar/", "/accounts/import/"])
 def test_a_file_for_a_full_disk_is_refused_with_503(server: RedisServer, disk: SmallDisk, path: str) -> None:
-    with running_production_site(server.url, MEDIA_ROOT=str(disk.directory)) as site:
+    with running_site(server.url, MEDIA_ROOT=str(disk.directory)) as site:
         person = newcomer(site.url)
         person.publishes("first")
         disk.fill(4096)
@@ -66,7 +66,7 @@ def test_a_file_for_a_full_disk_is_refused_with_503(server: RedisServer, disk: S
 
 def test_a_picture_whose_encoding_finds_no_room_is_encoded_later(server: RedisServer, disk: SmallDisk) -> None:
     content = noise()
-    with running_production_site(server.url, MEDIA_ROOT=str(disk.directory)) as site:
+    with running_site(server.url, MEDIA_ROOT=str(disk.directory)) as site:
         person = newcomer(site.url)
         person.publishes("first")
         disk.fill(len(content) + 96 * 1024)
@@ -79,7 +79,7 @@ def test_a_picture_whose_encoding_finds_no_room_is_encoded_later(server: RedisSe
 
 
 def test_an_upload_is_answered_if_the_temporary_folder_is_full(server: RedisServer, disk: SmallDisk) -> None:
-    with running_production_site(server.url, TMPDIR=str(disk.directory)) as site:
+    with running_site(server.url, TMPDIR=str(disk.directory)) as site:
         person = newcomer(site.url)
         person.publishes("first")
         for left in (4096, 200 * 1024):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.test_full_media_disk import newcomer, noise, upload
 from tests.support.redis_server import RedisServer
-from tests.support.sites import running_production_site
+from tests.support.sites import running_site
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ def test_an_upload_whose_client_is_gone_is_no_defect(server: RedisServer, share:
     """`share` of the body arrives while the web process stands still, and then the client closes the connection."""
     head = b"--gone\r\nContent-Disposition: form-data; name=file; filename=a.png\r\nContent-Type: image/png\r\n\r\n"
     body = head + noise(500) + b"\r\n--gone--\r\n"
-    with running_production_site(server.url) as site:
+    with running_site(server.url) as site:
         person = newcomer(site.url)
         person.publishes("first")
         cookies = "; ".join(f"{name}={value}" for name, value in person.http.cookies.items())

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.daphnes import NO_LIMITS, ROOT
 from tests.support.ledger import LedgerAudit, LedgerClients, RequestLedger, audit_ledger
 from tests.support.random_tests import mostly_nightly
-from tests.support.sites import NO_LIMITS, ROOT, QuickstartSite, running_site
+from tests.support.sites import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor, sign_up_circle
 from tests.support.waiting import wait_until
 

@@ -13,7 +13,7 @@ from socialsite.store import StoreUrls
 from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
 from tests.support.redis_server import RedisServer
-from tests.support.sites import ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_site
 from tests.support.visitor import PASSWORD, HttpVisitor, JsonObject
 from tests.support.waiting import wait_until
 from timelines.audit import Audit
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def site(server: RedisServer) -> Iterator[ProductionSite]:
-    with running_production_site(server.url, MEMORY_RESERVE=str(RESERVE)) as running:
+    with running_site(server.url, MEMORY_RESERVE=str(RESERVE)) as running:
         yield running
 
 

@@ -19,7 +19,7 @@ from tests.support.outages import count_jobs
 from tests.support.processes import PeakThreadCounter
 from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
-from tests.support.sites import ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_site
 from tests.support.waiting import wait_until
 
 FAULT_S = float(os.environ.get("FAULT_SECONDS", "7"))
@@ -43,7 +43,7 @@ def proxy(server: RedisServer) -> Iterator[FaultProxy]:
 
 @pytest.fixture(scope="module")
 def site(proxy: FaultProxy) -> Iterator[ProductionSite]:
-    with running_production_site(proxy.url) as running:
+    with running_site(proxy.url) as running:
         yield running
 
 

@@ -13,8 +13,8 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from tests.support.api import OAuthClient
 from tests.support.browser import HttpBrowser
+from tests.support.daphnes import running_daphne
 from tests.support.random_tests import mostly_nightly
-from tests.support.sockets import running_daphne
 
 DELAYS_S = (0.004, 0.0, 0.012)
 

@@ -24,9 +24,10 @@ from socialsite.store import Store
 from socialsite.store.partitioners import balanced_partitioner
 from socialsite.store.topology.shard_map import ShardMap
 from tests.support.cluster import ClusterMember, RedisCluster
+from tests.support.daphnes import ROOT
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.sites import ROOT, ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_site
 from tests.support.topologies import plain_servers, shards_url
 from tests.support.visitor import HttpVisitor
 
@@ -195,7 +196,7 @@ def test_an_unreachable_server_ends_the_worker_and_daphne_waits_for_it(tmp_path:
 def test_a_server_lost_later_affects_only_the_data_on_it(redis_url: str) -> None:
     server = RedisServer().start()
     try:
-        with running_production_site(redis_url, REDIS_TIMELINES_URL=server.url) as site:
+        with running_site(redis_url, REDIS_TIMELINES_URL=server.url) as site:
             alice = HttpVisitor(site.url, "alice").sign_up()
             post = alice.publishes("hello")
             server.kill(signal.SIGKILL)

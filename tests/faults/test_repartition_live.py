@@ -20,8 +20,9 @@ import httpx
 import pytest
 
 from tests.support.cluster import RedisCluster
+from tests.support.daphnes import NO_LIMITS, ROOT
 from tests.support.ledger import LedgerClients, RequestLedger, audit_ledger
-from tests.support.sites import NO_LIMITS, ROOT, QuickstartSite, running_site
+from tests.support.sites import QuickstartSite, running_site
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import HttpVisitor, sign_up_circle
 from tests.support.waiting import wait_until

@@ -20,9 +20,9 @@ from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
 from tests.support.redis_server import RedisServer
 from tests.support.rolling import ResumingClient
-from tests.support.sites import QuickstartSite, running_production_site, running_site
+from tests.support.sites import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
-from tests.support.waiting import wait_until
+from tests.support.waiting import eventually, wait_until
 
 RESTARTS = 3
 DOWN_S = 0.5
@@ -106,16 +106,12 @@ async def back(sockets: list[Persistent], share: float) -> float:
 
 async def all_gone(sockets: list[Persistent]) -> None:
     """Wait until each socket was cut off; the first may be back by then."""
-    async with asyncio.timeout(30):
-        while not all(one.losses for one in sockets):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await eventually(lambda: all(one.losses for one in sockets), timeout_s=30)
 
 
 async def all_saw(sockets: list[Persistent], wanted: set[int]) -> None:
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(15):
-            while not all(one.ids >= wanted for one in sockets):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+        await eventually(lambda: all(one.ids >= wanted for one in sockets), timeout_s=15)
     assert [wanted - one.ids for one in sockets if not one.ids >= wanted] == []
 
 
@@ -123,7 +119,7 @@ async def all_saw(sockets: list[Persistent], wanted: set[int]) -> None:
 async def test_restarts_of_redis_cause_a_pause_and_lose_no_post(tmp_path: Path) -> None:
     server = RedisServer(aof=True).start()
     try:
-        with running_production_site(server.url, RATE_LIMIT_SOCKET="off") as site:
+        with running_site(server.url, RATE_LIMIT_SOCKET="off") as site:
             pulse = await asyncio.to_thread(TimedLoad, site.url, tmp_path, people=2)
             async with listening(site.port, 3) as sockets:
                 recovered = await asyncio.to_thread(restarted, pulse, server)

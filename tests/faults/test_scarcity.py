@@ -15,7 +15,7 @@ from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
 from tests.support.processes import load_processors, open_files
 from tests.support.redis_server import RedisServer
-from tests.support.sites import ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_site
 from tests.support.waiting import wait_until
 
 SCARCE_S = float(os.environ.get("SCARCE_SECONDS", "4"))
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def site(server: RedisServer) -> Iterator[ProductionSite]:
-    with running_production_site(server.url) as running:
+    with running_site(server.url) as running:
         yield running
 
 

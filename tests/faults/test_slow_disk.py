@@ -24,7 +24,7 @@ from tests.support.disk_faults import key_of_payload, slow_disk, unwritten_aof_b
 from tests.support.jobs import open_queue
 from tests.support.programs import needs
 from tests.support.redis_server import RedisServer
-from tests.support.sites import running_production_site
+from tests.support.sites import running_site
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
@@ -45,7 +45,7 @@ def test_an_acknowledged_post_survives_a_kill_during_a_slow_fsync(fsync_s: float
     """5 s are longer than Redis waits (2 s): then it writes without the fsync."""
     server = RedisServer(aof=True).start()
     try:
-        with running_production_site(server.url) as site:
+        with running_site(server.url) as site:
             authors = [Author(site.url, f"author{number}") for number in range(3)]
             for _ in range(kills):
                 with slow_disk(server, fsync_s):

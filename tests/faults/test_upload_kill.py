@@ -22,11 +22,12 @@ from socialsite.settings_parsers import build_media_storage
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.faults.test_ledger_crashes import audit_command, kill
+from tests.support.daphnes import NO_LIMITS
 from tests.support.dying_process import dying_processes, run_and_die
 from tests.support.fault_proxy import FaultProxy
 from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.redis_server import RedisServer
-from tests.support.sites import NO_LIMITS, QuickstartSite, running_site
+from tests.support.sites import QuickstartSite, running_site
 from tests.support.visitor import JSON_HEADERS, HttpVisitor, JsonObject
 from tests.support.waiting import eventually, wait_until
 from tests.support.world import World

@@ -15,7 +15,7 @@ from tests.foreign.common import CACHE, HERE, Outcomes, SkippedSuite
 from tests.foreign.node_suites import MegalodonSuite, OpenApiSuite
 from tests.foreign.python_suites import PYTHON_SUITES
 from tests.support.redis_server import RedisServer
-from tests.support.sites import ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_site
 
 OUTCOMES = ("passed", "failed", "skipped")
 WITHOUT_LIMITS = {f"RATE_LIMIT_{rule.upper()}": "off" for rule in DEFAULT_RATE_LIMITS}
@@ -70,7 +70,7 @@ def run(suite: Suite, arguments: list[str]) -> bool:
     (folder / "media").mkdir(exist_ok=True)  # web process and worker share it
     server = RedisServer().start()
     try:
-        with running_production_site(
+        with running_site(
             server.url, HTTPS="0", MEDIA_ROOT=str(folder / "media"), MEDIA_ROOT_OF="main", **WITHOUT_LIMITS
         ) as site:
             is_good = judge(suite, suite.run(site, arguments), is_whole=not arguments)

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tests.support.sites import ROOT, ProductionSite
+from tests.support.daphnes import ROOT
+from tests.support.sites import ProductionSite
 
 CACHE = ROOT / ".cache" / "foreign"
 HERE = Path(__file__).parent

@@ -8,6 +8,7 @@ from typing import Any, Self
 import redis
 
 from socialsite.store import Store
+from tests.support.waiting import eventually
 
 CLOSE_TIMEOUT_S = 3.0
 """Less than any reply timeout of the product: a connection closed only by a timeout is closed too late."""
@@ -47,10 +48,7 @@ async def cancel_at_every_step(start: Callable[[], Coroutine[Any, Any, Store]]) 
 
 
 async def wait_until_closed(holds: Callable[[], bool]) -> None:
-    end = asyncio.get_running_loop().time() + CLOSE_TIMEOUT_S
-    while not holds():
-        assert asyncio.get_running_loop().time() < end, "a connection was left open"
-        await asyncio.sleep(0.02)
+    await eventually(holds, timeout_s=CLOSE_TIMEOUT_S)
 
 
 class SilentServer:

@@ -119,7 +119,25 @@ class RequestLedger:
         self._file.flush()
 
 
-class LedgerClients:
+class ClientThreads:
+    """Clients that act in threads until they are stopped."""
+
+    _threads: list[threading.Thread]
+    _stopping: threading.Event
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop the clients. Each repeats its current request until it gets an answer."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
+
+
+class LedgerClients(ClientThreads):
     """Authors who publish and read their homes continuously until `stop()`.
 
     `deleting`: share of their posts that they delete immediately, 0 to 1.
@@ -136,17 +154,6 @@ class LedgerClients:
         self._threads = [
             threading.Thread(target=act, args=(one,)) for one in people for act in (self._publish, self._read)
         ]
-
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        """Stop the clients. Each repeats its current request until it gets an answer."""
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(60)
-        assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
 
     def _publish(self, author: HttpVisitor) -> None:
         number = 0

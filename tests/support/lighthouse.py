@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.chromium import find_chromium
+from tests.support.daphnes import ROOT
 from tests.support.demo_site import demo_visitor, find_conversation
-from tests.support.sites import ROOT, QuickstartSite
+from tests.support.sites import QuickstartSite
 
 REPORT = ROOT / "docs" / "reference" / "lighthouse.md"
 LIGHTHOUSE_PACKAGE = "lighthouse@12.8.2"

@@ -15,7 +15,15 @@ from typing import Self
 
 import httpx
 
-from tests.support.ledger import REQUEST_INTERVAL_S, LedgerAudit, LedgerClients, RequestLedger, audit_ledger, outcome_of
+from tests.support.ledger import (
+    REQUEST_INTERVAL_S,
+    ClientThreads,
+    LedgerAudit,
+    LedgerClients,
+    RequestLedger,
+    audit_ledger,
+    outcome_of,
+)
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import JSON_HEADERS, HttpVisitor
 from tests.support.waiting import wait_until
@@ -40,7 +48,7 @@ class TimedRequest:
         return self.outcome[:1] == "2"
 
 
-class TimedLoad:
+class TimedLoad(ClientThreads):
     """A load of `people` who follow each other; within `with` they publish and read without pause."""
 
     def __init__(
@@ -74,18 +82,14 @@ class TimedLoad:
 
     def __enter__(self) -> Self:
         self.stalls.__enter__()
-        for thread in self._threads:
-            thread.start()
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop the load. Each client repeats its current request until it gets an answer."""
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(60)
+        self.stop()
         self.stalls.__exit__()
         self.ledger.close()
-        assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
 
     @property
     def is_steady(self) -> bool:
@@ -174,7 +178,7 @@ ALLOWED_OUTCOMES = {
 """Outcomes that are allowed while servers fail."""
 
 
-class FollowClients:
+class FollowClients(ClientThreads):
     """Clients of `people` that follow each of `followed` in turn and then unfollow them, until `stop()`.
 
     The order is fixed, not random: a lost edge must not be repaired by the next request for it.
@@ -189,16 +193,6 @@ class FollowClients:
         self._followed = followed
         self._stopping = threading.Event()
         self._threads = [threading.Thread(target=self._follow, args=(one,)) for one in people]
-
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(60)
-        assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
 
     def compare(self, found: LedgerAudit) -> None:
         """Compare the stored edges with the acknowledged edges."""

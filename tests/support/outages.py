@@ -19,7 +19,7 @@ from tests.support.cluster import ClusterMember, RedisCluster
 from tests.support.load import LoadOutcome, SteadyLoad
 from tests.support.redis_server import RedisServer
 from tests.support.sentinel import SentinelDeployment
-from tests.support.sites import running_production_site
+from tests.support.sites import running_site
 from tests.support.waiting import wait_until
 
 STEADY_LOAD_S = float(os.environ.get("OUTAGE_CALM_SECONDS", "2"))
@@ -58,7 +58,7 @@ def run_outage(servers: OutageServers, blow: Callable[[], None], *, confirmed: b
     settings = {"REQUIRE_REPLICAS": "1" if confirmed else "0"}
     with (
         tempfile.TemporaryDirectory(prefix="outage") as directory,
-        running_production_site(servers.url, **settings) as site,
+        running_site(servers.url, **settings) as site,
     ):
         load = SteadyLoad(site.url, Path(directory))
         with load:

@@ -1,8 +1,11 @@
 """Pictures for tests, made by code, and a worker that encodes uploads when a test calls it."""
 
+import asyncio
 import io
+from collections.abc import Awaitable
 from typing import Any
 
+import httpx
 from django.core.files.base import ContentFile
 from PIL import Image
 
@@ -35,3 +38,12 @@ def uploaded(content: bytes, name: str = "picture.jpg") -> "ContentFile[bytes]":
 async def encode_all(services: Services) -> int:
     """Encode every upload; return the number of jobs."""
     return await perform_all(services.media_queue, services.media_processing.handle)
+
+
+async def encode_meanwhile(services: Services, sending: Awaitable[httpx.Response]) -> httpx.Response:
+    """Send a request, and encode uploads until it is answered."""
+    request = asyncio.ensure_future(sending)
+    while not request.done():
+        await encode_all(services)
+        await asyncio.sleep(0.02)
+    return request.result()

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tests.support.sites import ROOT
+from tests.support.daphnes import ROOT
 
 PREVIOUS = "93ae5cb"
 """The last commit before the modules were moved to one folder per feature."""

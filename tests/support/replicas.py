@@ -10,7 +10,7 @@ import redis
 from socialsite.store import NotDurable
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.waiting import wait_until
+from tests.support.waiting import repeat_while_refused, wait_until
 from timelines.errors import PostUnconfirmed
 
 CONFIRMATION_TIMEOUT_S = 60.0
@@ -42,10 +42,7 @@ def is_replicated(master: redis.Redis) -> bool:
 
 async def until_confirmed(act: Callable[[], Awaitable[T]]) -> T:
     """Repeat an idempotent request until replicas confirm it: on a busy machine they may need more than a second."""
-    async with asyncio.timeout(CONFIRMATION_TIMEOUT_S):
-        while True:
-            with contextlib.suppress(NotDurable, PostUnconfirmed):
-                return await act()
+    return await repeat_while_refused(act, NotDurable, PostUnconfirmed, timeout_s=CONFIRMATION_TIMEOUT_S)
 
 
 class PausableRelay:

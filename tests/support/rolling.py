@@ -16,9 +16,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.typing import Origin
 
+from tests.support.daphnes import DaphneFleet
 from tests.support.ledger import LedgerClients, RequestLedger
-from tests.support.sites import DaphneFleet
 from tests.support.visitor import JSON_HEADERS, PLAIN_HTTP, HttpVisitor
+from tests.support.waiting import eventually
 
 RESTARTS = 2 if os.environ.get("NIGHTLY") else 1
 SOCKETS = 20
@@ -88,9 +89,7 @@ async def restart_all_under_load(fleet: DaphneFleet, port: int, directory: Path)
     await asyncio.to_thread(crowd.stop)
     acknowledged_ids = {int(entry.post_id or 0) for entry in ledger.acknowledged}
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(15):
-            while not all(one.ids >= acknowledged_ids for one in sockets):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+        await eventually(lambda: all(one.ids >= acknowledged_ids for one in sockets), timeout_s=15)
     for task in listening:
         task.cancel()
     ends = await asyncio.gather(*listening, return_exceptions=True)

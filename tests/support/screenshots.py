@@ -8,8 +8,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.chromium import find_chromium, launch
+from tests.support.daphnes import ROOT
 from tests.support.demo_site import demo_visitor, find_conversation
-from tests.support.sites import ROOT, QuickstartSite
+from tests.support.sites import QuickstartSite
 
 IMAGES = ROOT / "docs" / "images"
 PASSWORD = "alice-in-wonderland"

@@ -1,29 +1,27 @@
-"""Sites as processes: as `make run` starts them, and as in production, with one or several daphnes."""
+"""Whole sites as processes: as `make run` starts them, and as in production, daphne and a worker."""
 
-import asyncio
 import contextlib
 import json
 import os
 import re
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self
+from typing import Self, overload
 
 import httpx
 import redis
-from django.conf import settings
 
 from socialsite.store.embedded.server import EmbeddedServer
+from tests.support.daphnes import NO_LIMITS, READY_TIMEOUT_S, ROOT, site_environment
 from tests.support.ports import free_ports
 from tests.support.programs import need
 from tests.support.visitor import PLAIN_HTTP
@@ -31,12 +29,10 @@ from tests.support.waiting import wait_until
 
 FACTORY = re.compile(r"socialsite\.quickstart\.process_(factory)")
 
-ROOT = Path(__file__).resolve().parents[2]
 
 TEST_RUN_VARIABLES = (
     "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE", "MEDIA_ROOT",
 )  # fmt: skip
-
 """Variables of the test run that a new terminal does not have."""
 
 
@@ -153,8 +149,7 @@ class QuickstartSite:
 
 
 @contextlib.contextmanager
-def running_site(data: Path, **environment: str) -> Iterator[QuickstartSite]:
-    """Run an empty site on a free port until the block ends; `environment` overrides the default settings."""
+def _running_quickstart(data: Path, environment: dict[str, str]) -> Iterator[QuickstartSite]:
     site = QuickstartSite(data, "--no-demo", "--port", "0", environment=environment)
     try:
         yield site.wait_until_ready()
@@ -183,13 +178,6 @@ def is_alive(pid: int) -> bool:
     return False
 
 
-NO_LIMITS = {
-    f"RATE_LIMIT_{rule}": "off" for rule in ["POST", "FOLLOW", "LIKE", "BLOCK", "DELETE", "SIGNUP", "LOGIN", "ADDRESS"]
-} | {"POSTS_PER_DAY": "0", "BYTES_PER_DAY": "0", "SITE_BYTES_PER_DAY": "0"}
-
-READY_TIMEOUT_S = 90.0
-
-
 class ProductionSite:
     """The site's processes. `url` is its address, `log` their standard error, `root` the folder of the release."""
 
@@ -197,16 +185,7 @@ class ProductionSite:
         (self.port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = directory / "log"
-        self._environment = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.settings",
-            "SECRET_KEY": secrets.token_urlsafe(50),
-            "REDIS_URL": redis_url,
-            "ALLOWED_HOSTS": "*",
-            "LOG_LEVEL": "WARNING",
-            **NO_LIMITS,
-            **environment,
-        }
+        self._environment = site_environment(redis_url, secrets.token_urlsafe(50), **{**NO_LIMITS, **environment})
         self._processes: list[subprocess.Popen[bytes]] = []
         self._root = root
 
@@ -237,11 +216,11 @@ class ProductionSite:
             self._processes.remove(worker)
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + READY_TIMEOUT_S
-        while self.status("/readyz") != 200:
-            assert self.is_alive, self.log[-2000:]
-            assert time.monotonic() < deadline, self.log[-2000:]
-            time.sleep(0.05)
+        wait_until(self._is_ready, "the site", timeout_s=READY_TIMEOUT_S)
+
+    def _is_ready(self) -> bool:
+        assert self.is_alive, self.log[-2000:]
+        return self.status("/readyz") == 200
 
     def manage(self, *arguments: str) -> str:
         """Run a command of manage.py on the site's store, and return its output."""
@@ -282,8 +261,7 @@ class ProductionSite:
 
 
 @contextlib.contextmanager
-def running_production_site(redis_url: str, **environment: str) -> Iterator[ProductionSite]:
-    """Run a site until the block ends; it is ready at the start."""
+def _running_production(redis_url: str, environment: dict[str, str]) -> Iterator[ProductionSite]:
     with tempfile.TemporaryDirectory(prefix="serving") as directory:
         site = ProductionSite(redis_url, Path(directory), root=ROOT, **environment)
         try:
@@ -293,110 +271,15 @@ def running_production_site(redis_url: str, **environment: str) -> Iterator[Prod
             site.stop()
 
 
-BASE_DIR = Path(__file__).resolve().parents[2]
+@overload
+def running_site(place: Path, **environment: str) -> AbstractContextManager[QuickstartSite]: ...
+@overload
+def running_site(place: str, **environment: str) -> AbstractContextManager[ProductionSite]: ...
+def running_site(place: Path | str, **environment: str) -> AbstractContextManager[QuickstartSite | ProductionSite]:
+    """Run an empty site that is ready until the block ends; `environment` overrides its settings.
 
-
-class DaphneFleet:
-    """A fleet of `size` daphnes; `async with` starts and stops them. `notes` are their systemd messages in order.
-
-    With `web_processes`, each of them is a supervisor with so many web processes.
+    In a folder it is started as by `make run`, without the demo. On the URL of a store it is daphne and a worker.
     """
-
-    def __init__(self, redis_url: str, size: int, *, web_processes: int = 0, **environment: str) -> None:
-        self._web_processes = web_processes
-        self.listening_socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        self.notes: list[str] = []
-        self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._directory = tempfile.TemporaryDirectory(prefix="fleet")
-        self._log = open(f"{self._directory.name}/log", "ab")  # noqa: SIM115 - closed with the fleet
-        self._notify.bind(f"{self._directory.name}/notify")
-        self._notify.setblocking(False)
-        self.size = size
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._environment = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.settings",
-            "SECRET_KEY": settings.SECRET_KEY,
-            "REDIS_URL": redis_url,
-            "ALLOWED_HOSTS": "*",
-            "LOG_LEVEL": "WARNING",
-            "NOTIFY_SOCKET": f"{self._directory.name}/notify",
-            **{
-                f"RATE_LIMIT_{rule}": "off"
-                for rule in ["POST", "FOLLOW", "LIKE", "DELETE", "SIGNUP", "SOCKET", "ADDRESS"]
-            },
-            "POSTS_PER_DAY": "0",
-            "BYTES_PER_DAY": "0",
-            **environment,
-        }
-
-    @property
-    def log(self) -> str:
-        """The daphnes' output on standard error."""
-        return Path(self._log.name).read_text()
-
-    @property
-    def port(self) -> int:
-        return int(self.listening_socket.getsockname()[1])
-
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    async def __aenter__(self) -> Self:
-        for place in range(self.size):
-            self._processes.append(self._start())
-            await self.wait_for_notes("READY=1", (place + 1) * max(1, self._web_processes))
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        for process in self._processes:
-            process.terminate()
-        for process in self._processes:
-            await self.wait_for_exit(process)
-        self.listening_socket.close()
-        self._notify.close()
-        self._log.close()
-        self._directory.cleanup()
-
-    def pid(self, place: int) -> int:
-        return self._processes[place].pid
-
-    async def restart(self, place: int) -> int:
-        """Restart as `systemctl restart` does and return the old process's exit status."""
-        old, ready_count = self._processes[place], self.notes.count("READY=1")
-        old.send_signal(signal.SIGTERM)
-        status = await self.wait_for_exit(old)
-        self._processes[place] = self._start()
-        await self.wait_for_notes("READY=1", ready_count + max(1, self._web_processes))
-        return status
-
-    async def stop(self, place: int) -> int:
-        self._processes[place].send_signal(signal.SIGTERM)
-        return await self.wait_for_exit(self._processes[place])
-
-    async def wait_for_notes(self, word: str, times: int) -> None:
-        """Wait until systemd received `word` so many times; only one task may wait at a time."""
-        async with asyncio.timeout(60):
-            while self.notes.count(word) < times:
-                note = await asyncio.get_running_loop().sock_recv(self._notify, 100)
-                self.notes.append(note.decode())
-
-    async def wait_for_exit(self, process: "subprocess.Popen[bytes]", within_s: float = 40) -> int:
-        return await asyncio.to_thread(process.wait, within_s)
-
-    def _start(self) -> "subprocess.Popen[bytes]":
-        fd = self.listening_socket.fileno()
-        daphne = [
-            "daphne", "--fd", str(fd), "--verbosity", "0", "--no-server-name",
-            "--http-timeout", "60", "--websocket-max-message-size", "4096",
-            "--websocket-max-frame-size", "4096", "socialsite.asgi:application",
-        ]  # fmt: skip
-        pool = ["socialsite.quickstart.server_pool", "--web-processes", str(self._web_processes), "--fd", str(fd)]
-        return subprocess.Popen(
-            [sys.executable, "-m", *(pool if self._web_processes else daphne)],
-            cwd=BASE_DIR,
-            env=self._environment,
-            pass_fds=[fd],
-            stderr=self._log,
-        )
+    if isinstance(place, Path):
+        return _running_quickstart(place, environment)
+    return _running_production(place, environment)

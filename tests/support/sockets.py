@@ -3,18 +3,11 @@
 import asyncio
 import contextlib
 import json
-import os
-import signal
-import socket
 import struct
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
-import httpx
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from websockets.asyncio.client import ClientConnection, connect
@@ -22,95 +15,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
 from accounts.sessions.service import SessionStore
-from tests.support.ports import free_port
-from tests.support.visitor import PLAIN_HTTP
+from tests.support.daphnes import DaphneProcess
 from tests.support.world import Person
 
-BASE_DIR = Path(__file__).resolve().parents[2]
-
 Message = dict[str, Any]
-
-
-class DaphneProcess:
-    """`daphne socialsite.asgi:application` on a free port, with the settings of the tests."""
-
-    def __init__(self, redis_url: str, *arguments: str, **environment: str) -> None:
-        self._arguments = arguments
-        self.port = free_port()
-        self._environment = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.settings",
-            "SECRET_KEY": settings.SECRET_KEY,
-            "REDIS_URL": redis_url,
-            "ALLOWED_HOSTS": "127.0.0.1",
-            "RATE_LIMIT_SOCKET": "off",
-            "RATE_LIMIT_ADDRESS": "off",
-            "LOG_LEVEL": "WARNING",
-            **environment,
-        }
-        self.process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}/ws/stream/"
-
-    @property
-    def pid(self) -> int:
-        assert self.process is not None
-        return self.process.pid
-
-    def start(self) -> Self:
-        self.process = subprocess.Popen(
-            [
-                sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "--verbosity", "0",
-                "--websocket-max-message-size", "4096", "--websocket-max-frame-size", "4096",
-                *self._arguments, "socialsite.asgi:application",
-            ],
-            cwd=BASE_DIR,
-            env=self._environment,
-        )  # fmt: skip
-        _wait_for_port(self.port, self.process)
-        return self
-
-    def wait_until_ready(self) -> Self:
-        """Wait until the process has opened the store."""
-        httpx.get(f"{self.origin}/readyz", timeout=60, verify=PLAIN_HTTP)
-        return self
-
-    def stop(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-
-    def resident_kb(self) -> int:
-        """Return the resident memory of the process in kB."""
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1])
-        raise AssertionError("no VmRSS")
-
-    def cpu_s(self) -> float:
-        """Return the seconds of processor time that the process has used."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextlib.contextmanager
-def running_daphne(redis_url: str, *arguments: str, **environment: str) -> Iterator[DaphneProcess]:
-    """Run a daphne that has opened its store: a store that is emptied while it is opened looks like lost data."""
-    daphne = DaphneProcess(redis_url, *arguments, **environment)
-    try:
-        yield daphne.start().wait_until_ready()
-    finally:
-        daphne.stop()
 
 
 RECEIVE_TIMEOUT_S = 12.0
@@ -224,16 +132,6 @@ async def sign_in_cookie(person: Person) -> str:
     await session.asave()
     assert session.session_key is not None
     return session.session_key
-
-
-def _wait_for_port(port: int, process: "subprocess.Popen[bytes]", timeout_s: float = 90.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        assert process.poll() is None, f"daphne ended with {process.returncode}"
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.5):
-            return
-        time.sleep(0.05)
-    raise AssertionError("daphne did not start")
 
 
 TEXT, CONTINUATION, PING, PONG, FINAL = 0x1, 0x0, 0x9, 0xA, 0x80

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import django
 
+from tests.support.daphnes import ROOT
 from tests.support.demo_site import demo_visitor, find_conversation, generate_activity
 from tests.support.routes import routes
-from tests.support.sites import ROOT, QuickstartSite
+from tests.support.sites import QuickstartSite
 from tests.support.visitor import HttpVisitor
 
 CHECKER_PACKAGE = "vnu-jar@26.9.27"

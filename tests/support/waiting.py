@@ -1,9 +1,13 @@
-"""Wait for a condition: `wait_until` blocks, `eventually` is awaited."""
+"""Wait for a condition: `wait_until` blocks, `eventually` is awaited, `repeat_while_refused` repeats an act."""
 
 import asyncio
+import contextlib
 import inspect
 import time
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], object], what: str = "the condition", timeout_s: float = 60.0) -> None:
@@ -21,4 +25,13 @@ async def eventually(condition: Callable[[], object | Awaitable[object]], timeou
             result = condition()
             if await result if inspect.isawaitable(result) else result:
                 return
+            await asyncio.sleep(0.01)
+
+
+async def repeat_while_refused(act: Callable[[], Awaitable[T]], *errors: type[Exception], timeout_s: float = 20.0) -> T:
+    """Repeat an idempotent act while it raises one of the errors. Raises TimeoutError after `timeout_s`."""
+    async with asyncio.timeout(timeout_s):
+        while True:
+            with contextlib.suppress(*errors):
+                return await act()
             await asyncio.sleep(0.01)

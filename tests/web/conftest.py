@@ -12,8 +12,8 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
+from tests.support.daphnes import DaphneProcess, running_daphne
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import DaphneProcess, running_daphne
 from tests.support.world import World
 
 OpenBrowser = Callable[..., Awaitable[HttpBrowser]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from manage import UNUSED_COMMANDS
-from tests.support.sites import ROOT
+from tests.support.daphnes import ROOT
 
 COMMANDS = sorted(
     each.stem for each in (ROOT / "socialsite/management/commands").glob("*.py") if not each.stem.startswith("_")

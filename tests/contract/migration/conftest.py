@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from tests.support.active_site import ActiveSite, open_active_site
 from tests.support.cluster import RedisCluster
-from tests.support.migrations import ActiveSite, open_active_site
 from tests.support.redis_server import RedisServer
 
 

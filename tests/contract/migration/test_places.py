@@ -17,15 +17,9 @@ from socialsite.recipes.presence import Presence, fixed_channel
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store import Key, Store, StoreUnavailable, StoreUrls
 from socialsite.store.slots import slot_of
+from tests.support.active_site import ActiveSite, key_names, ongoing_activity, open_active_site
 from tests.support.cluster import ClusterMember, RedisCluster
-from tests.support.migrations import (
-    ActiveSite,
-    key_names,
-    migration_site,
-    ongoing_activity,
-    open_active_site,
-    run_migration,
-)
+from tests.support.migrations import migration_site, run_migration
 from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES

@@ -18,19 +18,18 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Key, Store, StoreUnavailable
 from socialsite.store.factory import create_topology
+from tests.support.active_site import ActiveSite, key_names, ongoing_activity
 from tests.support.connections import SilentServer
 from tests.support.migrations import (
     KILLED_EXIT_STATUS,
-    ActiveSite,
     WriterProcess,
-    key_names,
     migration_site,
-    ongoing_activity,
     run_migration,
     run_migration_killed_at,
 )
 from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import repeat_while_refused
 from tests.support.world import World, ids_of
 
 
@@ -125,20 +124,9 @@ async def test_a_paused_process_continues_at_the_new_place_of_the_data(town: Act
     keeper = asleep.topology_follower
     assert keeper is not None
     keeper._renew_task = asyncio.create_task(keeper._renew_forever())
-    await eventually(lambda: asleep.node(key).execute("SET", key, "awake"))
+    await repeat_while_refused(lambda: asleep.node(key).execute("SET", key, "awake"), StoreUnavailable)
     await asleep.close()
     assert await town.web.store.node(key).execute("GET", key) == b"awake"
-
-
-async def eventually(call) -> None:
-    for _ in range(100):
-        try:
-            await call()
-        except StoreUnavailable:
-            await asyncio.sleep(0.05)
-        else:
-            return
-    raise AssertionError("it never came back")
 
 
 async def test_the_pubsub_listener_receives_messages_at_the_new_store(town: ActiveSite, old: str, cluster: str) -> None:

@@ -16,7 +16,8 @@ from socialsite.migration.errors import MigrationRefused
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable
-from tests.support.migrations import KILLED_EXIT_STATUS, migration_site, read_whole_home, run_migration_killed_at
+from tests.support.active_site import read_whole_home
+from tests.support.migrations import KILLED_EXIT_STATUS, migration_site, run_migration_killed_at
 from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_of

@@ -13,7 +13,7 @@ from socialsite.migration.commands import MigrationSite, migrate
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.worker import Worker
 from socialsite.startup import NotUsable, open_services
-from socialsite.store import Command, InvalidStoreUrl, Key, NotDurable, Store, StoreUnavailable, StoreUrls
+from socialsite.store import InvalidStoreUrl, Key, NotDurable, Store, StoreUnavailable, StoreUrls
 from socialsite.store.aof import track_nodes, wait_for_aof
 from socialsite.store.factory import create_topology
 from socialsite.store.pubsub import Subscription
@@ -23,7 +23,7 @@ from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import plain_servers
 from tests.support.twemproxy import running_twemproxy
-from tests.support.waiting import eventually, wait_until
+from tests.support.waiting import eventually, repeat_while_refused, wait_until
 
 WORK = Key("posts", tag="1", name="counts")
 
@@ -100,7 +100,7 @@ async def test_behind_a_proxy_only_a_server_lost_during_the_writes_fails_the_che
         assert {type(each) for each in answers} == {list, StoreUnavailable}
         await wait_for_aof(nodes)
         servers[0].start()
-        await asyncio.wait_for(until_written(store, writes), 30)
+        await asyncio.wait_for(repeat_while_refused(lambda: store.execute_all(writes), StoreUnavailable), 30)
         await asyncio.gather(*(node.execute("PING") for node in store.nodes))
         with track_nodes() as nodes:
             await store.execute_all(writes)
@@ -108,15 +108,6 @@ async def test_behind_a_proxy_only_a_server_lost_during_the_writes_fails_the_che
         with pytest.raises(StoreUnavailable):
             await wait_for_aof(nodes)
         await store.close()
-
-
-async def until_written(store: Store, writes: Sequence[Command]) -> None:
-    """Repeat the writes until the proxy uses the restarted server again."""
-    while True:
-        with contextlib.suppress(StoreUnavailable):
-            await store.execute_all(writes)
-            return
-        await asyncio.sleep(0.05)
 
 
 KEYS = [Key("posts", tag=str(number), name="post") for number in range(40)]

@@ -17,6 +17,7 @@ from tests.support.cluster import SLOTS, RedisCluster
 from tests.support.redis_server import RedisServer
 from tests.support.replicas import ReplicatedServer, count_reads, replicated_server
 from tests.support.stalls import StallMonitor
+from tests.support.waiting import eventually
 
 KEY = Key("posts", tag="1", name="counts")
 LAGGING = Read([("GET", KEY)], lambda replies: replies[0], may_lag=True)
@@ -180,22 +181,24 @@ async def many(store: Store, keys: list[Key]) -> list[int]:
 
 async def until_many(store: Store, keys: list[Key], cluster: RedisCluster) -> None:
     """Repeat the reads until every replica has answered."""
-    until = time.monotonic() + 20
     before = [count_reads(replica.client()) for replica in cluster.replicas]
-    while any(count_reads(r.client()) == b for r, b in zip(cluster.replicas, before, strict=True)):
-        assert time.monotonic() < until, "a replica is never read from"
+
+    async def read_by_every_replica() -> bool:
         await many(store, keys)
-        await asyncio.sleep(0.02)
+        return all(count_reads(r.client()) > b for r, b in zip(cluster.replicas, before, strict=True))
+
+    await eventually(read_by_every_replica)
 
 
 async def until_used(servers: ReplicatedServer, store: Store) -> None:
     """Repeat the read until the replica answers, which takes a moment after a start or an outage."""
-    until = time.monotonic() + 10
     before = count_reads(servers.replica.client())
-    while count_reads(servers.replica.client()) == before:
-        assert time.monotonic() < until, "the replica is never read from"
+
+    async def read_by_the_replica() -> bool:
         await store.read(LAGGING)
-        await asyncio.sleep(0.02)
+        return count_reads(servers.replica.client()) > before
+
+    await eventually(read_by_the_replica)
 
 
 def signal_of(server: RedisServer, number: int) -> None:

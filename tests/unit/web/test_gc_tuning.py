@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.support.sites import ROOT
+from tests.support.daphnes import ROOT
 
 PROGRAM = """
 import gc, sys

@@ -10,9 +10,10 @@ import pytest
 from tests.settings import TEST_PROCESS
 from tests.support.api import OUT_OF_BAND, OAuthClient
 from tests.support.browser import HttpBrowser
+from tests.support.daphnes import ROOT
 from tests.support.pictures import picture
 from tests.support.programs import need
-from tests.support.sites import ROOT, ProductionSite, running_production_site
+from tests.support.sites import ProductionSite, running_site
 
 GUIDE = (ROOT / "docs" / "guide" / "api.md").read_text().partition("## Bots and scripts")[0]
 PASSWORD = "alice-in-wonderland"
@@ -49,7 +50,7 @@ async def test_the_commands_of_the_guide_work(redis_url: str, tmp_path: Path) ->
     (tmp_path / "picture.jpg").write_bytes(picture())
     folders = {"MEDIA_ROOT": str(tmp_path / "media"), "MEDIA_ROOT_OF": TEST_PROCESS, "HTTPS": "0"}
     (tmp_path / "media").mkdir()
-    with running_production_site(redis_url, **folders) as site:
+    with running_site(redis_url, **folders) as site:
         for handle in ("alice", "bob"):
             site.manage("create_account", handle, "--password", PASSWORD)
         (tmp_path / "guide.sh").write_text(read_script(site))

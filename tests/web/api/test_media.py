@@ -1,13 +1,12 @@
 """Pictures in the API: uploads, their encoding, posts with pictures, and the pictures of a profile."""
 
-import asyncio
 from http import HTTPStatus
 from typing import Any
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.api import ApiClient
-from tests.support.pictures import encode_all, picture, uploaded
+from tests.support.pictures import encode_all, encode_meanwhile, picture, uploaded
 from tests.web.api.conftest import OpenApi
 from timelines.api.entities.status import card_entity
 from timelines.media.media import SITE_OWNER
@@ -122,10 +121,7 @@ async def test_apps_of_a_members_only_site_load_every_picture_by_the_key_of_its_
     alice, visitor = await open_api("alice"), await open_api()
     upload_id = (await upload(alice, site))["id"]
     preview = await site.media.upload(owner_id=SITE_OWNER, kind="preview", content=uploaded(picture()))
-    sending = asyncio.create_task(alice.http.patch(PROFILE, files={"avatar": ("a.jpg", picture())}))
-    while not sending.done():
-        await encode_all(site)
-        await asyncio.sleep(0.01)
+    await encode_meanwhile(site, alice.http.patch(PROFILE, files={"avatar": ("a.jpg", picture())}))
     status = (await alice.post(STATUSES, status="x", media_ids=[upload_id])).json()
     url = f"{STATUSES}/{status['id']}"
     await site.site.change(members_only=True)
@@ -173,11 +169,8 @@ async def test_a_file_that_is_no_picture_and_a_missing_scope_are_refused(open_ap
 async def test_a_profile_gets_both_pictures_in_one_request(open_api: OpenApi, site: Services) -> None:
     alice = await open_api("alice")
     files = {"avatar": ("a.jpg", picture(), "image/jpeg"), "header": ("b.jpg", picture(), "image/jpeg")}
-    request = asyncio.create_task(alice.http.patch(PROFILE, files=files, data={"display_name": "Alice Ä."}))
-    while not request.done():
-        await encode_all(site)
-        await asyncio.sleep(0.02)
-    account = request.result().json()
+    answer = await encode_meanwhile(site, alice.http.patch(PROFILE, files=files, data={"display_name": "Alice Ä."}))
+    account = answer.json()
     assert account["display_name"] == "Alice Ä."
     assert "/media/" in account["avatar"]
     assert "/media/" in account["header"]

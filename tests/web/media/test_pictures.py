@@ -9,8 +9,8 @@ import pytest
 from socialsite.container import Services
 from tests.support.api import ApiClient, create_token
 from tests.support.browser import HttpBrowser
-from tests.support.pictures import encode_all, picture
-from tests.support.sockets import DaphneProcess
+from tests.support.daphnes import DaphneProcess
+from tests.support.pictures import encode_all, encode_meanwhile, picture
 from tests.support.world import World
 from timelines.media.media import name_of_file
 from timelines.media.storage import list_files
@@ -25,11 +25,7 @@ def upload(site: Services):
     async def post(browser: HttpBrowser, content: bytes, **fields: str):
         headers = JSON | {"X-CSRFToken": browser.csrf_token}
         files = {"file": ("../../etc/x.jpg", content, "image/jpeg")}
-        request = asyncio.create_task(browser.http.post("/media/", data=fields, files=files, headers=headers))
-        while not request.done():
-            await encode_all(site)
-            await asyncio.sleep(0.02)
-        answer = request.result()
+        answer = await encode_meanwhile(site, browser.http.post("/media/", data=fields, files=files, headers=headers))
         while answer.status_code in (HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT):  # on a busy machine
             await encode_all(site)
             answer = await browser.get_json(f"/media/{answer.json()['id']}/")
@@ -162,11 +158,8 @@ async def test_a_form_without_a_script_uploads_its_pictures(alice, site):
     fields = {"text": "by form", "csrfmiddlewaretoken": alice.csrf_token, "description": ["One", ""]}
     files = [("file", ("a.png", picture(format="PNG"), "image/png")), ("file", ("b.jpg", picture(), "image/jpeg"))]
     files.append(("file", ("", b"", "application/octet-stream")))  # a field without a file
-    request = asyncio.create_task(alice.http.post("/posts/", data=fields, files=files))
-    while not request.done():
-        await encode_all(site)
-        await asyncio.sleep(0.02)
-    assert request.result().status_code == 303
+    answer = await encode_meanwhile(site, alice.http.post("/posts/", data=fields, files=files))
+    assert answer.status_code == 303
     (post,) = (await alice.get_json("/@alice/")).json()["posts"]
     assert [each["description"] for each in post["media_attachments"]] == ["One", None]
 
@@ -174,12 +167,9 @@ async def test_a_form_without_a_script_uploads_its_pictures(alice, site):
 async def test_a_refused_form_keeps_its_pictures(alice, site):
     fields = {"text": "x" * 501, "csrfmiddlewaretoken": alice.csrf_token}
     files = [("file", ("a.png", picture(format="PNG"), "image/png"))]
-    request = asyncio.create_task(alice.http.post("/posts/", data=fields, files=files))
-    while not request.done():
-        await encode_all(site)
-        await asyncio.sleep(0.02)
-    assert request.result().status_code == 422
-    assert 'name="media_ids" value="' in request.result().text
+    answer = await encode_meanwhile(site, alice.http.post("/posts/", data=fields, files=files))
+    assert answer.status_code == 422
+    assert 'name="media_ids" value="' in answer.text
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
 from socialsite.web.services import LoopServices
-from tests.support.sites import DaphneFleet
+from tests.support.daphnes import DaphneFleet
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
 SECRET_TEXT = "words that only followers should read"

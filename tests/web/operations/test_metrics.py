@@ -12,8 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from socialsite.web import health
 from tests.support.browser import HttpBrowser
+from tests.support.daphnes import DaphneFleet
 from tests.support.random_tests import mostly_nightly
-from tests.support.sites import BASE_DIR, DaphneFleet
+from tests.support.sites import BASE_DIR
 from tests.support.world import World
 
 INSIDE, OUTSIDE = "127.0.0.1", "203.0.113.9"

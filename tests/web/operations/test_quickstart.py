@@ -13,11 +13,12 @@ import pytest
 import redis
 
 from socialsite.store.embedded.server import EmbeddedServer
+from tests.support.daphnes import ROOT
 from tests.support.demo_site import demo_visitor
 from tests.support.processes import proportional_kb, threads_of
 from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import pause_until_aof_written
-from tests.support.sites import ROOT, QuickstartSite, is_alive, running_site
+from tests.support.sites import QuickstartSite, is_alive, running_site
 from tests.support.visitor import PASSWORD, HttpVisitor
 from tests.support.waiting import wait_until
 

@@ -20,9 +20,9 @@ from socialsite.web import health
 from socialsite.web.health import COMPONENTS, check_readiness, state_from_info
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
+from tests.support.daphnes import ROOT
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.sites import ROOT
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import PASSWORD
 from timelines.posts.archive import ArchiveUnavailable

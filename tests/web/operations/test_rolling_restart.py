@@ -6,9 +6,9 @@ import time
 import httpx
 import pytest
 
+from tests.support.daphnes import DaphneFleet
 from tests.support.processes import is_receive_queue_empty
 from tests.support.rolling import restart_all_under_load
-from tests.support.sites import DaphneFleet
 from tests.support.waiting import wait_until
 
 

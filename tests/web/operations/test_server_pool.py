@@ -9,9 +9,10 @@ import signal
 import httpx
 import pytest
 
+from tests.support.daphnes import DaphneFleet
 from tests.support.processes import private_kb
 from tests.support.rolling import restart_all_under_load
-from tests.support.sites import DaphneFleet, find_children, is_alive
+from tests.support.sites import find_children, is_alive
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 

@@ -4,8 +4,8 @@ import httpx
 
 from socialsite.container import Services
 from socialsite.web.cache import CACHE_VERSION, get_or_compute
+from tests.support.daphnes import running_daphne
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import running_daphne
 from tests.support.world import World
 
 

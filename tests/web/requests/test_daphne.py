@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.support.browser import JSON_HEADERS, HttpBrowser, cookies_of
-from tests.support.sockets import DaphneProcess, running_daphne
+from tests.support.daphnes import DaphneProcess, running_daphne
 
 FORM = "application/x-www-form-urlencoded"
 GROWTH_KB = 20 * 1024

@@ -1,13 +1,11 @@
 """The logo of the site: uploaded and removed by staff, shown on every page, also to visitors of a members-only site."""
 
-import asyncio
-
 import httpx
 
 from socialsite.container import Services
 from tests.contract.media.test_media import DAY_LATER, check_later
 from tests.support.browser import JSON_HEADERS, HttpBrowser
-from tests.support.pictures import encode_all, picture, uploaded
+from tests.support.pictures import encode_all, encode_meanwhile, picture, uploaded
 from tests.web.site.conftest import OpenStaff
 from timelines.audit import Audit
 
@@ -20,11 +18,7 @@ async def send(
     """Upload a logo, and encode it meanwhile."""
     headers = {"X-CSRFToken": browser.csrf_token} | (JSON_HEADERS if json else {})
     files = {"file": ("logo.png", content or picture(format="PNG"), "image/png")}
-    request = asyncio.create_task(browser.http.post(PATH, data=fields, files=files, headers=headers))
-    while not request.done():
-        await encode_all(site)
-        await asyncio.sleep(0.02)
-    return request.result()
+    return await encode_meanwhile(site, browser.http.post(PATH, data=fields, files=files, headers=headers))
 
 
 async def test_a_logo_is_shown_replaced_and_removed(site: Services, sam: HttpBrowser, visitor: HttpBrowser) -> None:

@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.recipes.presence import processes_key
+from tests.support.daphnes import DaphneProcess, running_daphne
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import DaphneProcess, running_daphne
 from tests.support.waiting import eventually
 
 

@@ -16,7 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
 from tests.support.api import create_token
-from tests.support.sockets import RECEIVE_TIMEOUT_S, running_daphne, sign_in_cookie
+from tests.support.daphnes import running_daphne
+from tests.support.sockets import RECEIVE_TIMEOUT_S, sign_in_cookie
 from tests.support.waiting import eventually
 from timelines.api.streaming import EVENT_STREAMS_PER_ACCOUNT
 from timelines.posts.post import FOLLOWERS, PostDetails

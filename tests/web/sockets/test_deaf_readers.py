@@ -7,16 +7,8 @@ import time
 from pathlib import Path
 
 from socialsite.web.socket_writer import STALL_TIMEOUT_S
-from tests.support.sockets import (
-    FINAL,
-    PONG,
-    TEXT,
-    DaphneProcess,
-    SocketClient,
-    encode_frame,
-    encode_upgrade_request,
-    open_socket,
-)
+from tests.support.daphnes import DaphneProcess
+from tests.support.sockets import FINAL, PONG, TEXT, SocketClient, encode_frame, encode_upgrade_request, open_socket
 from tests.support.stalls import StallMonitor
 from tests.support.world import Person
 

@@ -1,6 +1,7 @@
 """Entries of lists and hashtags, and entries with quotes and previews."""
 
-from tests.support.sockets import SocketClient, open_socket, running_daphne, sign_in_cookie
+from tests.support.daphnes import running_daphne
+from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 from timelines.posts.post import Post, PostDetails
 from timelines.previews.preview import LinkPreview
 from timelines.previews.queue import FetchPreview, encode_job

@@ -1,7 +1,8 @@
 """Notifications on the socket arrive live, are replayed by their ids, and reach only their reader."""
 
+from tests.support.daphnes import DaphneProcess
 from tests.support.reactions import PersonReactions
-from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
+from tests.support.sockets import open_socket, sign_in_cookie
 from tests.support.world import World
 
 NAME = "notifications"

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.support.sockets import DaphneProcess, Message, SocketClient, open_socket, sign_in_cookie
+from tests.support.daphnes import DaphneProcess
+from tests.support.sockets import Message, SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World
 from timelines.posts.post import FOLLOWERS, Post
 

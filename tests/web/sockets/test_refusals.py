@@ -10,9 +10,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
+from tests.support.daphnes import DaphneProcess, running_daphne
 from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import DaphneProcess, open_socket, running_daphne, sign_in_cookie
+from tests.support.sockets import open_socket, sign_in_cookie
 
 
 @pytest.fixture(scope="module")

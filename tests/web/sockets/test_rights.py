@@ -11,8 +11,9 @@ import pytest_asyncio
 
 from accounts.sessions.values import SessionToken
 from socialsite.container import Services
+from tests.support.daphnes import DaphneProcess
 from tests.support.reactions import PersonReactions
-from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
+from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 from tests.support.stalls import StallMonitor
 from tests.support.world import Person, World
 from timelines.posts.post import FOLLOWERS, UNLISTED, Post

@@ -15,8 +15,9 @@ from socialsite.ids import id_at
 from socialsite.recipes.presence import SENTINEL_MEMBER, members_key, processes_key
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
+from tests.support.daphnes import DaphneProcess
 from tests.support.random_activity import LivePage, LiveScreen, RandomActivitySite, Read, collapse_boosts
-from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
+from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 from tests.support.waiting import eventually
 from tests.support.world import Person
 from timelines.posts.post import FOLLOWERS

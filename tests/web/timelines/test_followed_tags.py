@@ -2,7 +2,8 @@
 
 from socialsite.container import Services
 from tests.support.browser import HttpBrowser
-from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
+from tests.support.daphnes import DaphneProcess
+from tests.support.sockets import open_socket, sign_in_cookie
 from tests.support.world import World
 
 

@@ -1,15 +1,11 @@
 """The steps after a sign-up: a name and a picture, people to follow, and a first post."""
 
-import asyncio
-from collections.abc import Awaitable
-
-import httpx
 import pytest
 import pytest_asyncio
 
 from socialsite.container import Services
 from tests.support.browser import HttpBrowser
-from tests.support.pictures import encode_all, picture
+from tests.support.pictures import encode_meanwhile, picture
 from tests.support.visitor import PASSWORD
 
 CARD = 'action="/welcome/"'
@@ -30,15 +26,6 @@ async def step_after(browser: HttpBrowser, path: str, **fields: object) -> str:
     answer = await browser.post(path, **fields)
     assert answer.status_code == 303, answer.text
     return answer.headers["location"]
-
-
-async def encoding(site: Services, sending: Awaitable[httpx.Response]) -> httpx.Response:
-    """Return the response, and encode uploads meanwhile."""
-    request = asyncio.ensure_future(sending)
-    while not request.done():
-        await encode_all(site)
-        await asyncio.sleep(0.02)
-    return request.result()
 
 
 async def next_step(browser: HttpBrowser) -> str:
@@ -128,7 +115,7 @@ async def test_a_file_that_is_no_picture_is_refused_with_a_sentence(newcomer, si
     data = {"display_name": "Typed", "bio": ""}
     for file, status in ((b"no picture", 422), (picture() + b"x" * 10, 303)):
         sending = newcomer.http.post("/welcome/profile/", data=data, files={"file": ("x.png", file)}, headers=headers)
-        answer = await encoding(site, sending)
+        answer = await encode_meanwhile(site, sending)
         assert answer.status_code == status, answer.text
     assert 'src="/media/' in (await newcomer.get("/welcome/profile/")).text
 

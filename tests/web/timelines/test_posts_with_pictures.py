@@ -1,6 +1,5 @@
 """Posts with pictures, and the avatars and headers of accounts, over HTTP."""
 
-import asyncio
 import re
 from collections.abc import Callable
 
@@ -8,7 +7,7 @@ import pytest
 
 from socialsite.container import Services
 from tests.support.browser import HttpBrowser
-from tests.support.pictures import encode_all, picture
+from tests.support.pictures import encode_meanwhile, picture
 
 Post = Callable[..., object]
 PNG = ("x.png", picture(format="PNG"), "image/png")
@@ -21,11 +20,7 @@ def send(site: Services):
 
     async def post(browser: HttpBrowser, path: str, files: dict[str, object], *, json: bool = True, **fields: object):
         headers = {"X-CSRFToken": browser.csrf_token} | ({"Accept": "application/json"} if json else {})
-        request = asyncio.create_task(browser.http.post(path, data=fields, files=files, headers=headers))
-        while not request.done():
-            await encode_all(site)
-            await asyncio.sleep(0.02)
-        return request.result()
+        return await encode_meanwhile(site, browser.http.post(path, data=fields, files=files, headers=headers))
 
     return post
 
