@@ -27,12 +27,14 @@ def check_mentions(text: str, caller: Caller | None) -> None:
     )
 
 
-def text_refusal(code: str, max_graphemes: int) -> str:
-    """Return the translated error message for the code of a TextRefused."""
+def text_refusal(code: str, max_graphemes: int | None) -> str:
+    """Return the translated error for the code of a TextRefused. A text with its own limit has no `max_graphemes`."""
     match code:
         case "empty":
             return _("Write something first.")
         case "too_long":
+            if max_graphemes is None:
+                return _("This text is too long.")
             return ngettext(
                 "This is too long: a post has at most %(most)s character.",
                 "This is too long: a post has at most %(most)s characters.",

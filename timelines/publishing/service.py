@@ -364,7 +364,7 @@ class PublishingService(Service):
         """
         max_graphemes, short_texts = self.post_max_length, {}
         for each in SHORT_TEXTS:
-            short = self._normalize(each.name, getattr(details, each.name), each.max_graphemes or max_graphemes)
+            short = self._normalize(each.name, getattr(details, each.name), max_graphemes, each.max_graphemes)
             short_texts[each.name] = " ".join(short.split())
             if each.max_graphemes is None:
                 max_graphemes -= grapheme_count(short)
@@ -375,14 +375,15 @@ class PublishingService(Service):
         self.blocked.check_post(text, details)
         return text, None if details == NO_DETAILS else details
 
-    def _normalize(self, field: str, text: str, max_graphemes: int) -> str:
+    def _normalize(self, field: str, text: str, max_graphemes: int, own_limit: int | None = None) -> str:
         """Return the normalized text, or "" if nothing in it is visible. Raises PostInvalid."""
         try:
-            return check_post_text(text, max_graphemes)
+            return check_post_text(text, own_limit or max_graphemes)
         except TextRefused as refused:
             if refused.code == "empty":
                 return ""
-            raise PostInvalid({field: text_refusal(refused.code, self.post_max_length)}) from refused
+            limit = None if own_limit else self.post_max_length
+            raise PostInvalid({field: text_refusal(refused.code, limit)}) from refused
 
     async def _reserve_id(
         self, author_id: AccountId, key_digest: str | None, record: IdempotencyRecord, now_ms: int
