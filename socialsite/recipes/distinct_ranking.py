@@ -24,7 +24,8 @@ MIN_ACCOUNTS: Final = 2
 class RankingSpec:
     """The sizes of a ranking. An account counts once for a member within all intervals together.
 
-    An interval keeps `members_cap` members after a trim, which runs above twice this number.
+    An interval keeps `members_cap` members after a trim, which runs above twice this number. `earlier_intervals`
+    before the window are stored too, for `by_interval`.
     """
 
     name: str
@@ -33,10 +34,11 @@ class RankingSpec:
     half_life_s: float
     uses_cap: int
     members_cap: int
+    earlier_intervals: int = 2
 
     @property
     def rollup(self) -> Rollup:
-        return Rollup(self.interval_s, self.intervals + 2)
+        return Rollup(self.interval_s, self.intervals + self.earlier_intervals)
 
     @property
     def window_ms(self) -> int:
@@ -94,25 +96,25 @@ class DistinctRanking:
     async def top(self, now_ms: int, limit: int) -> list[RankedMember]:
         """Return the members with the highest weights that at least MIN_ACCOUNTS accounts used in the window."""
         spec = self._spec
-        starts = self._starts(now_ms)
+        starts = self._starts(now_ms, spec.intervals)
         weights = [0.5 ** ((now_ms // 1_000 - start) / spec.half_life_s) for start in starts]
         keys = [spec.interval_key(start) for start in starts]
         flat = await self._series[keys[0]].execute(*TOP.command(keys, [limit, MIN_ACCOUNTS, *weights]))
         triples = zip(flat[::3], flat[1::3], flat[2::3], strict=True)
         return [RankedMember(member.decode(), int(float(count)), float(weight)) for member, count, weight in triples]
 
-    async def by_interval(self, now_ms: int, members: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Return the number of accounts of each member in each interval of the window, the oldest first."""
+    async def by_interval(self, now_ms: int, members: Sequence[str], intervals: int) -> dict[str, tuple[int, ...]]:
+        """Return the number of accounts of each member in each of the last intervals, the oldest first."""
         if not members:
             return {}
-        starts = self._starts(now_ms)
+        starts = self._starts(now_ms, intervals)
         commands = [("ZMSCORE", self._spec.interval_key(start), *members) for start in starts]
         replies = await self._series.execute_all(commands)
         return {
             member: tuple(int(float(scores[place] or 0)) for scores in replies) for place, member in enumerate(members)
         }
 
-    def _starts(self, now_ms: int) -> range:
-        """Return the intervals of the window. The newest has just begun."""
+    def _starts(self, now_ms: int, intervals: int) -> range:
+        """Return the last intervals. The newest has just begun."""
         spec = self._spec
-        return spec.rollup.intervals(now_ms - spec.window_ms + spec.interval_s * 1_000, now_ms)
+        return spec.rollup.intervals(now_ms - (intervals - 1) * spec.interval_s * 1_000, now_ms)

@@ -178,7 +178,7 @@ _ranked_key: Callable[[str, int, int], Key] = key_family(
     " posts by the accounts that reacted",
     role=DERIVED,
     cap="twice MAX_RANKED_MEMBERS; `trends` twice HASHTAGS_PER_HOUR_CAP, `popular` twice POSTS_PER_INTERVAL_CAP",
-    lifetime="2 hours of minutes, 3 days of hours, 60 days; `trends` 27 h, `popular` 54 h",
+    lifetime="2 hours of minutes, 3 days of hours, 60 days; `trends` 7 days, `popular` 54 h",
 )  # fmt: skip
 
 

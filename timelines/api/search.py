@@ -1,5 +1,6 @@
 """Search, trends, suggestions and the directory in the API."""
 
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from django.http import HttpResponse
@@ -18,7 +19,7 @@ from timelines.api.presenters import accounts_by_id, accounts_json, statuses_jso
 from timelines.api.profiles import local_handle
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
-from timelines.hashtags.trends import Trend, TrendService
+from timelines.hashtags.trends import TrendService
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json
 from timelines.popular.service import PopularPostsService
@@ -129,10 +130,13 @@ async def _resolve(request: SiteRequest, url: str) -> tuple[list[AccountId], lis
 
 @endpoint(None)
 async def trending_tags(request: SiteRequest) -> list[Json]:
-    fields, trends = api_fields(request), await request.services[TrendService].top()
+    fields, service = api_fields(request), request.services[TrendService]
     limit, offset = limit_field(fields, 10, 20), offset_field(fields)
-    now_ms, site = request.services.clock.now_ms(), request.site_url
-    return [_trend_json(each, site, now_ms) for each in trends[offset : offset + limit]]
+    trends, today = (await service.top())[offset : offset + limit], request.services.clock.now_ms() // DAY_MS
+    return [
+        tag_json(each.tag, request.site_url) | {"history": _history_json(service.history(each.tag), today)}
+        for each in trends
+    ]
 
 
 @endpoint(None)
@@ -149,11 +153,12 @@ async def trending_statuses(request: SiteRequest) -> HttpResponse:
     )
 
 
-def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:
-    """Return a trend. Its history has one day, the last, on which each account counts once."""
-    accounts = str(trend.accounts)
-    today = {"day": str(now_ms // DAY_MS * DAY_MS // 1000), "uses": accounts, "accounts": accounts}
-    return tag_json(trend.tag, site) | {"history": [today]}
+def _history_json(accounts_by_day: Sequence[int], today: int) -> list[Json]:
+    """Return the days of a trend, the newest first. An account counts once within 24 hours, so uses are accounts."""
+    return [
+        {"day": str((today - age) * DAY_MS // 1000), "uses": str(accounts), "accounts": str(accounts)}
+        for age, accounts in enumerate(accounts_by_day)
+    ]
 
 
 # Suggestions and the directory

@@ -14,7 +14,7 @@ from socialsite.store import StoreError
 from socialsite.web.cache import get_or_compute
 from timelines.author_timelines.repository import PublicTimelineRepository
 from timelines.hashtags.public_hashtags import PublicHashtags
-from timelines.hashtags.trends_repository import HOURS, Trends
+from timelines.hashtags.trends_repository import HISTORY_DAYS, HOUR_MS, HOURS, Trends
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
@@ -25,7 +25,6 @@ MAX_TRENDS, MAX_CANDIDATES = 10, 50
 CACHE_MS = 20_000
 NEWEST_POSTS, MAX_NEWEST, NEWEST_CANDIDATES = 100, 5, 30
 NEWEST_TTL_S = 60
-HOUR_MS = 3_600_000
 
 
 class Trend(NamedTuple):
@@ -99,12 +98,17 @@ class TrendService(Service):
         await self.candidates()
         return self.cached
 
+    def history(self, tag: str) -> list[int]:
+        """Return the new accounts of a trend on each of the last HISTORY_DAYS days (UTC), the newest first."""
+        hours = self._hours.get(tag, ())
+        return [sum(hours[start : start + HOURS]) for start in reversed(range(0, HOURS * HISTORY_DAYS, HOURS))]
+
     async def explored(self, limit: int) -> list[ExploredHashtag]:
         """Return the trends and then the newest hashtags, at most `limit` of them."""
         if not limit:
             return []
         await self.candidates()
-        tags = [ExploredHashtag(*each, self._hours.get(each.tag, ())) for each in self.cached]
+        tags = [ExploredHashtag(*each, self._hours.get(each.tag, ())[-HOURS:]) for each in self.cached]
         if len(tags) < limit:
             known = {each.tag for each in tags}
             tags += [each for each in self._without_held(self._newest_explored) if each.tag not in known]

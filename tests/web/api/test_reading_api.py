@@ -2,7 +2,9 @@
 
 import pytest
 
+from socialsite.clock import DAY_MS
 from tests.web.api.conftest import OpenApi
+from timelines.hashtags.trends import TrendService
 from timelines.posts.post import FOLLOWERS, PostDetails
 
 
@@ -215,6 +217,18 @@ async def test_suggestions_directory_and_trends_name_public_accounts(site, world
     assert {each["acct"] for each in (await api.get("/api/v1/suggestions")).json()} == {"bob", "carol"}
     assert [each["acct"] for each in (await api.get("/api/v1/directory")).json()] == ["bob"]
     assert isinstance((await api.get("/api/v1/trends/tags")).json(), list)
+
+
+async def test_a_trend_has_the_accounts_of_seven_days(site, world, open_api: OpenApi) -> None:
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    await dave.publishes("#news")
+    await world.deliver_all()
+    service, today = site[TrendService], site.clock.now_ms() // DAY_MS
+    for account, age in ((bob, 7), (alice, 6), (carol, 1), (alice, 0), (bob, 0)):
+        await service.trends.count_uses(account.id, ["news"], (today - age) * DAY_MS)
+    (trend,) = (await (await open_api("alice")).get("/api/v1/trends/tags")).json()
+    assert [int(each["day"]) * 1000 // DAY_MS for each in trend["history"]] == list(range(today, today - 7, -1))
+    assert [each["accounts"] for each in trend["history"]] == ["3", "1", "0", "0", "0", "0", "1"]
 
 
 @pytest.mark.parametrize(
