@@ -1,6 +1,6 @@
 /** Keyboard shortcuts. The dialog that `?` opens turns them off. */
 
-import { postsIn } from "./send.js";
+import { shownPosts } from "./send.js";
 import { stored } from "./storage.js";
 import { focusPost } from "./timeline.js";
 
@@ -10,7 +10,7 @@ const isOff = () => stored.read(OFF) === "yes";
 
 /** Move focus by `step` posts from the focused post, or from the first visible one. */
 function walk(step) {
-  const all = postsIn(document);
+  const all = shownPosts(document);
   const at = all.indexOf(document.activeElement?.closest("article[data-post-id]"));
   const seen = all.findIndex((post) => post.getBoundingClientRect().top > 40);
   const post = all[at === -1 ? Math.max(0, seen) : Math.min(all.length - 1, Math.max(0, at + step))];

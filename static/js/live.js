@@ -115,8 +115,8 @@ class Live {
 
   /** Is it older than the last entry of a page that has an older page? Then that page contains it. */
   #isTooOld(id) {
-    const oldest = postsIn(this.timeline.list).at(-1)?.dataset.postId;
-    return Boolean(oldest && document.querySelector('a[rel="next"]') && Number(id) < Number(oldest));
+    const ids = postsIn(this.timeline.list).map((post) => Number(post.dataset.postId));
+    return ids.length > 0 && Boolean(document.querySelector('a[rel="next"]')) && Number(id) < Math.min(...ids);
   }
 
   #gap({ after, newest }) {
@@ -208,6 +208,7 @@ class Live {
     const after = Number(row.dataset.gapAfter);
     const articles = postsIn(found.querySelector("ol[data-timeline]") ?? found);
     const missing = articles.map((article) => [article, Number(article.dataset.postId)]).filter(([, id]) => id > after && id < above);
+    missing.sort(([, a], [, b]) => b - a);
     if (upward && missing.length) {
       row.dataset.gapAfter = missing[0][1];
       missing.reverse(); // each is inserted directly below the row

@@ -11,10 +11,11 @@ const MAX_PAGE_LIMIT = 100; // entries; the site returns at most so many
 const MAX_REQUESTS = 5;
 
 const rows = () => [...document.querySelectorAll("main :is([data-post-id], [data-account])")];
+const isShown = (row) => row.checkVisibility();
 const nameOf = ({ dataset }) => dataset.postId ?? dataset.account;
 
 function storePlace() {
-  const all = rows();
+  const all = rows().filter(isShown);
   const first = scrollY > 0 ? all.findIndex((row) => row.getBoundingClientRect().bottom > 0) : -1;
   const names = all.slice(first, first + STORED_ROWS).map(nameOf);
   const place = first < 0 ? null : { names, top: all[first].getBoundingClientRect().top };
@@ -55,6 +56,7 @@ async function restore(place) {
     addEventListener(kind, () => (isMoved = true), { once: true, passive: true });
   const show = () => {
     const row = rowAt(place);
+    if (row && !isShown(row)) row.closest(".joined-more > details")?.setAttribute("open", "");
     if (row && !isMoved) scrollBy({ top: row.getBoundingClientRect().top - place.top, behavior: "instant" });
   };
   history.scrollRestoration = "manual"; // the browser would restore its own place at the load event

@@ -1,6 +1,6 @@
 /** Sends how far the reader has read, and loads older pages automatically, a few at a time. */
 
-import { postsIn, send } from "./send.js";
+import { shownPosts, send } from "./send.js";
 import { stored } from "./storage.js";
 
 const SEEN = 1000; // ms for which a post is visible before it counts as read
@@ -19,7 +19,7 @@ function keepPlace(list) {
   };
   const look = () => {
     if (document.hidden) return;
-    for (const post of postsIn(list)) {
+    for (const post of shownPosts(list)) {
       const { top, bottom } = post.getBoundingClientRect();
       if (top > innerHeight) break;
       if (bottom > 0) newest = Math.max(newest, Number(post.dataset.postId));

@@ -35,6 +35,9 @@ export const parse = (html) => new DOMParser().parseFromString(html, "text/html"
 
 export const postsIn = (root) => [...root.querySelectorAll("article[data-post-id]")];
 
+/** Return the posts that no closed element hides. */
+export const shownPosts = (root) => postsIn(root).filter((post) => post.checkVisibility());
+
 export const postOf = (root, id) => root.querySelector(`article[data-post-id="${CSS.escape(id)}"]`);
 
 /** Return the id of the post that an entry shows: of a boost, the original. */

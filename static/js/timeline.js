@@ -4,6 +4,7 @@
  */
 
 import { applyEdit } from "./edits.js";
+import { join, removeRow, separate } from "./joined.js";
 import { postOf, postsIn, showingsOf } from "./send.js";
 import { sayTimes } from "./times.js";
 
@@ -29,6 +30,7 @@ export class Timeline {
     else this.#place(item, Number(id));
     sayTimes(item);
     applyEdit(postsIn(item)[0]);
+    join(join(item).previousElementSibling);
     document.querySelector("[data-empty]")?.remove();
     return true;
   }
@@ -56,11 +58,8 @@ export class Timeline {
     first.before(line);
   }
 
-  get newest() {
-    return postsIn(this.list)[0]?.dataset.postId ?? "0";
-  }
-
   #place(item, id) {
+    for (const child of this.list.querySelectorAll(":scope > .joined")) separate(child, id);
     const older = [...this.list.children].find((child) => idOf(child) <= id);
     const here = older?.previousElementSibling;
     if (!older) this.list.append(item);
@@ -68,9 +67,9 @@ export class Timeline {
   }
 }
 
-/** Skip rows without a post (the reader's marker); a gap counts as the post below it. */
+/** Return the newest id of an item. Rows without a post (the reader's marker) are skipped; a gap counts as the post below it. */
 function idOf(item) {
-  const id = item.dataset.gapAfter ?? item.querySelector("article[data-post-id]")?.dataset.postId;
+  const id = item.dataset.gapAfter ?? postsIn(item).at(-1)?.dataset.postId;
   return id === undefined ? Infinity : Number(id);
 }
 
@@ -100,5 +99,5 @@ export function takeOut(article) {
     else document.getElementById("main")?.focus({ preventScroll: true });
   }
   item.classList.add("leaving");
-  setTimeout(() => item.remove(), 180);
+  setTimeout(() => removeRow(item), 180);
 }

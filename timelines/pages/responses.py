@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Any, assert_never
 from urllib.parse import quote, urlencode
 
@@ -16,6 +16,7 @@ from accounts.profile_texts import ProfileField
 from socialsite.web.page_cache import Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest
 from timelines.markers.marker import Marker, has_marker
+from timelines.pages.joined_threads import join_threads
 from timelines.pages.page import HydratedPost, PageRequest, TimelinePage
 from timelines.pages.presenters import Json, entries_html, post_html, posts_json
 from timelines.text.linkify import REL_ME, linkify
@@ -95,11 +96,12 @@ def timeline_context(
 def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -> RenderedParts:
     """Return the `<li>` items. If the page has new and read entries, there is a line between them."""
     new = sum(1 for entry in entries if entry.post.id > marker.last_read_id) if marker.last_read_id else 0
-    if not 0 < new < len(entries):
-        return entries_html(entries)
-    line = format_html('<li class="here">{}</li>', _("You're all caught up. You've seen everything below."))
     items = entries_html(entries)
-    return RenderedParts((*items[:new], line.encode(), *items[new:]))
+    if not 0 < new < len(entries):
+        return join_threads(entries, items)
+    line = format_html('<li class="here">{}</li>', _("You're all caught up. You've seen everything below."))
+    parts = join_threads(entries[:new], items[:new]), (line.encode(),), join_threads(entries[new:], items[new:])
+    return RenderedParts(chain(*parts))
 
 
 def _marker_page_url(request: SiteRequest, query: PageRequest, page: TimelinePage, marker: Marker) -> str | None:

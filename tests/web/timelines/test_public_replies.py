@@ -6,7 +6,8 @@ from tests.support.browser import HttpBrowser
 
 
 def entries(page: str) -> list[str]:
-    return re.findall(r'<article [^>]*data-post-id="(\d+)"', page)
+    """Return the ids of the posts of a page, the newest first. A joined thread has them in reading order."""
+    return sorted(re.findall(r'<article [^>]*data-post-id="(\d+)"', page), key=int, reverse=True)
 
 
 async def conversation(alice: HttpBrowser, bob: HttpBrowser, count: int = 6) -> tuple[list[str], list[str]]:
