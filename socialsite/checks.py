@@ -39,10 +39,10 @@ from socialsite.store.replies import MIN_VERSION, NO_EVICTION, TRIED_VERSIONS, p
 from socialsite.store.site_marks import find_mark_faults
 from socialsite.translations import find_stale_languages
 from timelines import keys
-from timelines.archive.factory import create_archive
 from timelines.media.repository import MediaRows
 from timelines.media.storage import FOLDER_ID_FILE, MediaFiles
-from timelines.posts.archive import Archive, ArchiveUnavailable, InvalidArchiveUrl
+from timelines.post_archive.factory import create_archive
+from timelines.posts.post_archive import ArchiveUnavailable, InvalidArchiveUrl, PostArchive
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Whether the checks may connect. The `check` command sets it for --tag redis (management/commands/check.py)."""
@@ -145,7 +145,7 @@ def check_archive(**_: Any) -> list[CheckMessage]:
     return []
 
 
-async def _use_archive(archive: Archive) -> None:
+async def _use_archive(archive: PostArchive) -> None:
     try:
         await archive.check()
     finally:

@@ -13,7 +13,6 @@ from socialsite.service_config import ServiceConfig
 from socialsite.site.repository import SiteRepository
 from socialsite.store import Store
 from timelines import keys
-from timelines.archive.factory import create_archive
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
@@ -34,6 +33,7 @@ from timelines.notifications.pending import PendingNotifications
 from timelines.notifications.repository import Notifications
 from timelines.pins.repository import Pins
 from timelines.popular.repository import PopularPosts
+from timelines.post_archive.factory import create_archive
 from timelines.posts.polls import PollRepository
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.replies import ReplyRepository

@@ -11,7 +11,6 @@ from socialsite.recipes.worker import BackgroundQueue
 from socialsite.service import Service, require_all_built
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
-from timelines.archive.service import ArchivingService
 from timelines.audit.audit import Audit
 from timelines.audit.context import AuditContext
 from timelines.audit.rebuild_after_restore import RebuildAfterRestore
@@ -32,6 +31,7 @@ from timelines.importing.posts import PostsImport
 from timelines.importing.reactions import ReactionsImport
 from timelines.importing.service import ImportService
 from timelines.media.processing import PICTURES_AT_ONCE
+from timelines.post_archive.service import ArchivingService
 
 S = TypeVar("S", bound=Service)
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 DOCUMENT = ROOT / "docs" / "reference" / "quality.md"
 PLACE = re.compile(r"(<!-- mutation -->\n).*?(<!-- /mutation -->)", re.DOTALL)
-STORAGE = ("graph", "posts", "cached_timelines", "author_timelines", "archive")
+STORAGE = ("graph", "posts", "cached_timelines", "author_timelines", "post_archive")
 SUBJECTS = (
     "socialsite/recipes/*",
     *(f"timelines/{folder}/*.py" for folder in STORAGE),

@@ -8,9 +8,9 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Read, Store, load_script
 from socialsite.store.key_families import list_keys_of_post
 from timelines import keys
-from timelines.posts.archive import Archive, NoArchive
 from timelines.posts.counts import LEAVE_SET, add_member_command, count_script_keys
 from timelines.posts.post import Post, decode_post, encode_post
+from timelines.posts.post_archive import NoPostArchive, PostArchive
 from timelines.posts.stored_values import (
     PENDING,
     PostCache,
@@ -78,8 +78,8 @@ class IdempotencyRecord:
 class PostRepository:
     """The repository of `posts:{<id>}:post` and of idempotency keys. It reads archived posts from the archive."""
 
-    def __init__(self, store: Store, archive: Archive | None = None) -> None:
-        self._archive = archive or NoArchive()
+    def __init__(self, store: Store, archive: PostArchive | None = None) -> None:
+        self._archive = archive or NoPostArchive()
         self._store = store
         self._posts = store.component("posts")
         self._cache = PostCache()

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.container import Services
 from socialsite.maintenance.scanning import count_keys
 from socialsite.management.base import OperatorCommand, count_of
-from timelines.archive.service import public_url
+from timelines.post_archive.service import public_url
 
 AGE_UNITS_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 

@@ -11,8 +11,8 @@ from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.scanning import TopologyChanging, count_keys
 from socialsite.management.base import OperatorCommand, count_of
-from timelines.archive.service import ArchivedBodies
 from timelines.media.backup import list_needed_files
+from timelines.post_archive.service import ArchivedBodies
 
 KEY_SCANS = 3
 

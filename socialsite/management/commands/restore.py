@@ -15,8 +15,8 @@ from socialsite.maintenance.backup_file import BackupFooter, BackupReader, Inval
 from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
 from socialsite.management.base import OperatorCommand, count_of
 from socialsite.store.site_marks import set_restoring
-from timelines.archive.service import ArchivedBodies
 from timelines.media.backup import check_needed_files
+from timelines.post_archive.service import ArchivedBodies
 
 
 class Command(OperatorCommand):

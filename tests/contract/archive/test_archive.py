@@ -25,10 +25,10 @@ from tests.support.management import run_with_services
 from tests.support.sample_site import SampleSite
 from tests.support.world import World, ids_on
 from timelines import keys
-from timelines.archive.service import ArchivedBodies, ArchiveResult
 from timelines.audit import Audit
-from timelines.posts.archive import ArchiveUnavailable
+from timelines.post_archive.service import ArchivedBodies, ArchiveResult
 from timelines.posts.post import Post, encode_post
+from timelines.posts.post_archive import ArchiveUnavailable
 from timelines.posts.stored_values import PostState
 
 MAX_ARCHIVE_COST = 8

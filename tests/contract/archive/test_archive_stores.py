@@ -15,13 +15,13 @@ import pytest_asyncio
 from django.core.checks import run_checks
 
 from tests.support.postgres import PostgresServer
-from timelines.archive.factory import create_archive
-from timelines.archive.postgres import TIMEOUT_S, PostgresArchive
-from timelines.archive.service import public_url
-from timelines.archive.sqlite import BUSY_TIMEOUT_S, SCHEMA, SQLiteArchive
-from timelines.posts.archive import Archive, ArchiveUnavailable, InvalidArchiveUrl
+from timelines.post_archive.factory import create_archive
+from timelines.post_archive.postgres import TIMEOUT_S, PostgresArchive
+from timelines.post_archive.service import public_url
+from timelines.post_archive.sqlite import BUSY_TIMEOUT_S, SCHEMA, SQLiteArchive
+from timelines.posts.post_archive import ArchiveUnavailable, InvalidArchiveUrl, PostArchive
 
-Opened = Callable[[], Archive]
+Opened = Callable[[], PostArchive]
 
 
 @pytest_asyncio.fixture(params=["sqlite", "postgresql"])
@@ -31,9 +31,9 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         url = f"sqlite://{tmp_path / 'deep' / 'archive.sqlite3'}"
     else:
         url = request.getfixturevalue("postgres").url
-    made: list[Archive] = []
+    made: list[PostArchive] = []
 
-    def one() -> Archive:
+    def one() -> PostArchive:
         made.append(create_archive(url))
         return made[-1]
 
@@ -42,7 +42,7 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         await archive.close()
 
 
-async def everything(archive: Archive) -> list[int]:
+async def everything(archive: PostArchive) -> list[int]:
     return [post_id async for page in archive.iterate_pages() for post_id, _ in page]
 
 
@@ -122,7 +122,7 @@ def test_the_system_checks_report_an_unusable_archive(settings: Any) -> None:
 
 
 def test_the_error_for_a_missing_psycopg_names_the_requirements_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("timelines.archive.postgres")]:
+    for name in [name for name in sys.modules if name.startswith("timelines.post_archive.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(InvalidArchiveUrl, match=r"-r requirements-postgres\.txt$"):

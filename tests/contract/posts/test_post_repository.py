@@ -9,7 +9,7 @@ import pytest_asyncio
 from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Reply, Store
 from timelines import keys
-from timelines.archive.sqlite import SQLiteArchive
+from timelines.post_archive.sqlite import SQLiteArchive
 from timelines.posts.post import Post, encode_post
 from timelines.posts.repository import (
     IDEMPOTENCY_TTL_S,

@@ -7,7 +7,6 @@ from socialsite.store import Script, Store
 from socialsite.store.key_families import list_keys_of_post
 from tests.support.nodes import run_command, run_script
 from timelines import keys
-from timelines.archive.service import TO_MARKER
 from timelines.audit.wrong_types import QUARANTINE
 from timelines.filters.repository import REPLACE
 from timelines.graph.edges import ADD_EDGES, REMOVE_EDGES
@@ -16,6 +15,7 @@ from timelines.ids import ListId
 from timelines.lists.repository import EDIT_LIST, ERASE_LIST
 from timelines.markers.repository import MOVE
 from timelines.notifications.repository import ADD, READ, UNREAD
+from timelines.post_archive.service import TO_MARKER
 from timelines.posts.post import FOLLOWERS, Post, encode_post
 from timelines.posts.repository import (
     DELETE_POST_SCRIPT,

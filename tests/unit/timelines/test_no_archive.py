@@ -2,11 +2,11 @@
 
 import pytest
 
-from timelines.posts.archive import ArchiveUnavailable, NoArchive
+from timelines.posts.post_archive import ArchiveUnavailable, NoPostArchive
 
 
 async def test_every_operation_on_a_missing_archive_raises_an_error() -> None:
-    archive = NoArchive()
+    archive = NoPostArchive()
     for asked in (archive.put([]), archive.get([1]), archive.remove([1])):
         with pytest.raises(ArchiveUnavailable):
             await asked

@@ -25,7 +25,7 @@ from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import PASSWORD
-from timelines.posts.archive import ArchiveUnavailable
+from timelines.posts.post_archive import ArchiveUnavailable
 
 RESERVE = 16 * 1024 * 1024
 BUSY_S = 0.5

@@ -26,8 +26,8 @@ from socialsite.startup import open_services
 from socialsite.web.middleware.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.visitor import PASSWORD
-from timelines.archive.service import ArchivedBodies
 from timelines.audit import Audit
+from timelines.post_archive.service import ArchivedBodies
 
 DATA = Path(__file__).parents[2] / "data"
 OLDEST, RICHEST = "93ae5cb", "6a4780ca"

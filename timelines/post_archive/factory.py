@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from timelines.archive.sqlite import SQLiteArchive
-from timelines.posts.archive import Archive, InvalidArchiveUrl, NoArchive
+from timelines.post_archive.sqlite import SQLiteArchive
+from timelines.posts.post_archive import InvalidArchiveUrl, NoPostArchive, PostArchive
 
 
-def create_archive(url: str) -> Archive:
+def create_archive(url: str) -> PostArchive:
     """Return the archive of a URL, which is opened at its first use. Raises InvalidArchiveUrl."""
     if not url:
-        return NoArchive()
+        return NoPostArchive()
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest:
         return SQLiteArchive(Path(rest))
     if scheme in ("postgres", "postgresql"):
         try:
-            from timelines.archive.postgres import PostgresArchive
+            from timelines.post_archive.postgres import PostgresArchive
         except ImportError as error:
             needed = "psycopg: pip install --no-deps --require-hashes -r requirements-postgres.txt"
             raise InvalidArchiveUrl(f"ARCHIVE_URL: PostgreSQL needs {needed}") from error

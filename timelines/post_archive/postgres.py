@@ -15,7 +15,7 @@ from psycopg.errors import UndefinedTable
 from psycopg_pool import AsyncConnectionPool
 
 from socialsite.batches import batches
-from timelines.posts.archive import ArchivedBody, ArchiveUnavailable, InvalidArchiveUrl
+from timelines.posts.post_archive import ArchivedBody, ArchiveUnavailable, InvalidArchiveUrl
 
 BODIES_PER_PAGE = 500
 BODIES_PER_WRITE = 500

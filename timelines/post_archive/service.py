@@ -13,8 +13,8 @@ from socialsite.maintenance.scanning import OnProgress, ignore_progress, scan_ke
 from socialsite.store import Key, Node, Store, load_script
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys
-from timelines.posts.archive import Archive, ArchivedBody
 from timelines.posts.post import Post, decode_post
+from timelines.posts.post_archive import ArchivedBody, PostArchive
 from timelines.posts.repository import UNARCHIVE_POST_SCRIPT
 from timelines.posts.stored_values import PostState, decode_stored
 
@@ -35,7 +35,7 @@ class ArchiveResult:
 
 
 class ArchivingService:
-    def __init__(self, store: Store, archive: Archive) -> None:
+    def __init__(self, store: Store, archive: PostArchive) -> None:
         self._store = store
         self._archive = archive
 
@@ -116,7 +116,7 @@ def make_marker(body: bytes) -> bytes:
 class ArchivedBodies:
     """The interface of the archive that backups and restores use (socialsite.maintenance)."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: PostArchive) -> None:
         self._archive = archive
 
     def pages(self) -> AsyncIterator[list[ArchivedBody]]:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from timelines.posts.archive import ArchivedBody, ArchiveUnavailable
+from timelines.posts.post_archive import ArchivedBody, ArchiveUnavailable
 
 SCHEMA = 1
 BODIES_PER_PAGE = 500

@@ -21,7 +21,7 @@ class InvalidArchiveUrl(ArchiveUnavailable):
     """ARCHIVE_URL names an unknown kind of archive."""
 
 
-class Archive(Protocol):
+class PostArchive(Protocol):
     """A key-value store on disk. Every call may be repeated."""
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
@@ -47,7 +47,7 @@ class Archive(Protocol):
     async def close(self) -> None: ...
 
 
-class NoArchive:
+class NoPostArchive:
     """The archive of a site without ARCHIVE_URL. Reading an archived post raises ArchiveUnavailable."""
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
