@@ -19,7 +19,7 @@ class PostServices(TimelineServices):
     """Adds the services that write posts and reactions."""
 
     def _build_publishing(self) -> None:
-        store, clock, config, data = self.store, self.clock, self.config, self.repositories
+        store, config, data = self.store, self.config, self.repositories
         self.timeline_writer = TimelineWriter(
             posts=data.posts, author_timelines=data.author_timelines, public_timeline=data.public,
             hashtag_timelines=data.hashtag_timelines, homes=data.homes, search_indexer=self.search_indexer,
@@ -51,6 +51,9 @@ class PostServices(TimelineServices):
             quote_service=self.quotes, blocked=self.blocked_content,
             hold_post=lambda author_id, form: self.drafts.hold(author_id, form), first_links=self.first_links,
         )  # fmt: skip
+
+    def _build_changes_and_reactions(self) -> None:
+        store, clock, data = self.store, self.clock, self.repositories
         self.edits = EditService(
             posts=data.posts, publishing=self.publishing, timeline_writer=self.timeline_writer, outbox=self.outbox,
             live=self.live, media=self.media, limits=self.action_limits,

@@ -48,9 +48,12 @@ class Services(PostServices):
         self._build_pictures()
         self._build_notifications()
         self._build_relations()
+        self._build_profiles()
         self._build_discovery()
         self._build_publishing()
-        self._build_transfers()
+        self._build_changes_and_reactions()
+        self._build_exports()
+        self._build_imports()
         self._build_worker()
         self._build_operators()
         self._by_class: dict[type, Any] = {type(service): service for service in vars(self).values()}
@@ -84,7 +87,7 @@ class Services(PostServices):
         """A new audit, for one run at a time."""
         return Audit(self.audit_context)
 
-    def _build_transfers(self) -> None:
+    def _build_exports(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
         self.archive_queue = JobQueue(store, "archives", TRANSFER_RETRIES, is_heavy=True)
         """The imports, and the exports that an earlier release added."""
@@ -101,6 +104,9 @@ class Services(PostServices):
             sources=self.archive_sources, media=self.media, files=self.media_files, accounts=self.accounts,
             ids=self.ids, limits=self.action_limits, clock=clock, archive_keep_ms=config.archive_keep_ms,
         )  # fmt: skip
+
+    def _build_imports(self) -> None:
+        clock, config, data = self.clock, self.config, self.repositories
         self.affected_timelines = AffectedTimelines(
             follows=data.follows, members=data.members, homes=data.homes, list_timelines=data.list_timelines
         )

@@ -143,6 +143,9 @@ class TimelineServices(AccountServices):
             reports=data.reports, accounts=self.accounts, pipeline=self.pipeline, notifications=self.notifications,
             site=self.site, ids=self.ids, limits=self.action_limits, clock=clock,
         )  # fmt: skip
+
+    def _build_profiles(self) -> None:
+        store, clock, data = self.store, self.clock, self.repositories
         self.channel_resolver = ChannelResolver(
             reading=self.reading, accounts=self.accounts, lists=self.lists, notifications=self.notifications,
             hashtags=self.followed_hashtags,
