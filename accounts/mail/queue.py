@@ -10,10 +10,9 @@ DUE_PER_BATCH = 100
 DUE_INTERVAL_S = 10.0
 STUCK_AFTER_MS = 180_000
 """Longer than the time limit of a job (handler.py)."""
-postponed_mails = single_key(
-    "jobs:{mail}:due", "zset", "payloads of jobs of mails that wait for their next try -> ms of this try",
-    cap="pending mails", lifetime="none; until the next try",
-)  # fmt: skip
+postponed_mails = single_key("jobs:{mail}:due", "zset",
+    "payloads of jobs of mails that wait for their next try -> ms of this try", cap="pending mails",
+    lifetime="none; until the next try")  # fmt: skip
 MOVE_DUE = load_script("move_due.lua", __package__)
 
 

@@ -23,12 +23,10 @@ _DIGEST, _NUMBER = re.compile(r"[0-9a-f]{8,}"), re.compile(r"\d+")
 _IDS_OF_NAME = re.compile(r":(\d+|[0-9a-f]{8,})(?=:|$)")
 MAX_ID_DIGITS = 16
 QUARANTINE_DAYS = 30
-_quarantine_key = key_family(
-    "<component>:{<tag>}:aside:<name>", "any",
-    "a value of a wrong type, moved by `audit --repair` from `<component>:{<tag>}:<name>`"
-    " ([a key of the wrong type](../guide/troubleshooting.md#a-key-of-the-wrong-type))",
-    plain_name="quarantine", role=TEMPORARY, lifetime="QUARANTINE_DAYS", condition="a value had a wrong type",
-)  # fmt: skip
+_quarantine_key = key_family("<component>:{<tag>}:aside:<name>", "any",
+    "a value of a wrong type, moved by `audit --repair` from `<component>:{<tag>}:<name>` ([a key of the wrong"
+    " type](../guide/troubleshooting.md#a-key-of-the-wrong-type))", plain_name="quarantine", role=TEMPORARY,
+    lifetime="QUARANTINE_DAYS", condition="a value had a wrong type")  # fmt: skip
 
 
 def quarantine_key(key: Key) -> Key:

@@ -115,39 +115,27 @@ def slots_of(number: int, count: int) -> range:
 
 
 MIGRATED_ONLY = "a migration runs or ran ([migration](migration.md))"
-record_key = single_key(
-    "map:{placement}:record", "hash", "epoch, components, stores and slices (MessagePack), written by the migrator",
-    role=INSTALLATION, condition=MIGRATED_ONLY,
-)  # fmt: skip
-leases_key = single_key(
-    "map:{placement}:leases", "zset",
+record_key = single_key("map:{placement}:record", "hash",
+    "epoch, components, stores and slices (MessagePack), written by the migrator", role=INSTALLATION,
+    condition=MIGRATED_ONLY)  # fmt: skip
+leases_key = single_key("map:{placement}:leases", "zset",
     "stores of running processes, by the ms at which their lease ends. Each process renews its lease twice a second",
-    role=INSTALLATION, cap="processes; crashed ones for a day",
-)  # fmt: skip
-followed_epochs_key = single_key(
-    "map:{placement}:seen", "hash",
-    "store of a process -> epoch that it follows; it has no command of an older epoch in flight",
-    role=INSTALLATION, cap="as the leases",
-)  # fmt: skip
-changes_key = single_key(
-    "map:{placement}:changes", "stream", "epochs; processes wait for new entries during a migration",
-    role=INSTALLATION, cap=16, condition=MIGRATED_ONLY,
-)  # fmt: skip
-migrator_lock_key = single_key(
-    "map:{placement}:mover", "string",
-    "token of the running migration. If it expires, processes roll back the slice in progress",
-    role=INSTALLATION, lifetime="3 s", condition=MIGRATED_ONLY,
-)  # fmt: skip
-fence_key = single_key(
-    "map:{placement}:fence", "string",
-    "epoch of the last migration to or from this server; on each server that is not in a cluster",
-    role=INSTALLATION, condition=MIGRATED_ONLY,
-)  # fmt: skip
-touched_keys_key = key_by_id(
-    "map:{placement}:touched:<n>", "set", "keys of slice n that were written since the migration began",
-    role=INSTALLATION, cap="keys of the slice", lifetime="none; until the slice has moved", condition=MIGRATED_ONLY,
-)  # fmt: skip
-dump_probe = single_key(
-    "map:{placement}:probe", "string", "whether the target of a migration can read the dumps of the source",
-    role=INSTALLATION, lifetime="10 s", condition="a migration starts",
-)  # fmt: skip
+    role=INSTALLATION, cap="processes; crashed ones for a day")  # fmt: skip
+followed_epochs_key = single_key("map:{placement}:seen", "hash",
+    "store of a process -> epoch that it follows; it has no command of an older epoch in flight", role=INSTALLATION,
+    cap="as the leases")  # fmt: skip
+changes_key = single_key("map:{placement}:changes", "stream",
+    "epochs; processes wait for new entries during a migration", role=INSTALLATION, cap=16,
+    condition=MIGRATED_ONLY)  # fmt: skip
+migrator_lock_key = single_key("map:{placement}:mover", "string",
+    "token of the running migration. If it expires, processes roll back the slice in progress", role=INSTALLATION,
+    lifetime="3 s", condition=MIGRATED_ONLY)  # fmt: skip
+fence_key = single_key("map:{placement}:fence", "string",
+    "epoch of the last migration to or from this server; on each server that is not in a cluster", role=INSTALLATION,
+    condition=MIGRATED_ONLY)  # fmt: skip
+touched_keys_key = key_by_id("map:{placement}:touched:<n>", "set",
+    "keys of slice n that were written since the migration began", role=INSTALLATION, cap="keys of the slice",
+    lifetime="none; until the slice has moved", condition=MIGRATED_ONLY)  # fmt: skip
+dump_probe = single_key("map:{placement}:probe", "string",
+    "whether the target of a migration can read the dumps of the source", role=INSTALLATION, lifetime="10 s",
+    condition="a migration starts")  # fmt: skip

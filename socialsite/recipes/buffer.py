@@ -122,26 +122,17 @@ class Batch:
     change: Change
 
 
-_buffer_key: Callable[[str, str, int], Key] = key_family(
-    "series:{<bucket>}:buffer:<kind>:<id>", "hash",
-    "unflushed counts (`+field`) and values (`=field`) of an entity, and the id of their batch",
-    cap="fields", lifetime="none; until the next flush",
-)  # fmt: skip
-_batch_key: Callable[[str, str, int], Key] = key_family(
-    "series:{<bucket>}:batch:<kind>:<id>", "hash", "a buffer that a flusher took",
-    cap="fields", lifetime="none; until it is applied to the totals",
-)  # fmt: skip
-pending_key = key_by_word(
-    "series:{<bucket>}:pending", "zset", "entities with a buffer, by the ms of their oldest unflushed change",
-    cap="one a buffer",
-)  # fmt: skip
-taken_key = key_by_word(
-    "series:{<bucket>}:taken", "zset", "entities with a batch, by the ms at which a flusher took it",
-    cap="one a batch",
-)  # fmt: skip
-last_batch_key = key_by_word(
-    "series:{<bucket>}:batches", "string", "the last batch id of a partition (`b0` to `b63`)",
-)  # fmt: skip
+_buffer_key: Callable[[str, str, int], Key] = key_family("series:{<bucket>}:buffer:<kind>:<id>", "hash",
+    "unflushed counts (`+field`) and values (`=field`) of an entity, and the id of their batch", cap="fields",
+    lifetime="none; until the next flush")  # fmt: skip
+_batch_key: Callable[[str, str, int], Key] = key_family("series:{<bucket>}:batch:<kind>:<id>", "hash",
+    "a buffer that a flusher took", cap="fields", lifetime="none; until it is applied to the totals")  # fmt: skip
+pending_key = key_by_word("series:{<bucket>}:pending", "zset",
+    "entities with a buffer, by the ms of their oldest unflushed change", cap="one a buffer")  # fmt: skip
+taken_key = key_by_word("series:{<bucket>}:taken", "zset",
+    "entities with a batch, by the ms at which a flusher took it", cap="one a batch")  # fmt: skip
+last_batch_key = key_by_word("series:{<bucket>}:batches", "string",
+    "the last batch id of a partition (`b0` to `b63`)")  # fmt: skip
 
 
 def buffer_key(entity: Entity) -> Key:

@@ -57,12 +57,9 @@ class RankedMember(NamedTuple):
     weight: float
 
 
-uses_key = key_by_word(
-    "series:{<kind>}:uses", "zset",
+uses_key = key_by_word("series:{<kind>}:uses", "zset",
     "`<account>:<hashtag>` of a day (kind `trends`) or `<account>:<post>` of two days (kind `popular`), by the ms of"
-    " the use that was counted; the newest stay",
-    role=DERIVED, cap="USES_CAP", lifetime="24 h, 48 h",
-)  # fmt: skip
+    " the use that was counted; the newest stay", role=DERIVED, cap="USES_CAP", lifetime="24 h, 48 h")  # fmt: skip
 
 
 class DistinctRanking:

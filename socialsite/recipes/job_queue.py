@@ -138,33 +138,23 @@ def validated_stream_id(text: str) -> str:
     return text
 
 
-_stream_key = key_by_word(
-    "jobs:{<queue>}:stream", "stream", "unfinished jobs, field `payload`; finished jobs are deleted",
-    cap="pending jobs",
-)  # fmt: skip
-_unfinished_key = key_by_word(
-    "jobs:{<queue>}:unfinished", "hash", "account -> ids of its jobs in the stream; ids of finished jobs may remain",
-    cap="MAX_JOBS_PER_SENDER ids each; in heavy queues (pictures, previews, imports, exports) 1",
-)  # fmt: skip
-_waiting_senders_key = key_by_word(
-    "jobs:{<queue>}:waiting", "zset", "accounts with waiting jobs, by ms of the oldest", cap="accounts",
-)  # fmt: skip
-_waiting_jobs_key: Callable[[str, str], Key] = key_family(
-    "jobs:{<queue>}:waiting:<sender>", "stream",
-    "jobs, in their order, of an account that has MAX_JOBS_PER_SENDER jobs in the stream", cap="pending jobs",
-)  # fmt: skip
-_used_key: Callable[[str, str], Key] = key_family(
-    "jobs:{<queue>}:used:<sender>", "string",
+_stream_key = key_by_word("jobs:{<queue>}:stream", "stream",
+    "unfinished jobs, field `payload`; finished jobs are deleted", cap="pending jobs")  # fmt: skip
+_unfinished_key = key_by_word("jobs:{<queue>}:unfinished", "hash",
+    "account -> ids of its jobs in the stream; ids of finished jobs may remain",
+    cap="MAX_JOBS_PER_SENDER ids each; in heavy queues (pictures, previews, imports, exports) 1")  # fmt: skip
+_waiting_senders_key = key_by_word("jobs:{<queue>}:waiting", "zset", "accounts with waiting jobs, by ms of the oldest",
+    cap="accounts")  # fmt: skip
+_waiting_jobs_key: Callable[[str, str], Key] = key_family("jobs:{<queue>}:waiting:<sender>", "stream",
+    "jobs, in their order, of an account that has MAX_JOBS_PER_SENDER jobs in the stream",
+    cap="pending jobs")  # fmt: skip
+_used_key: Callable[[str, str], Key] = key_family("jobs:{<queue>}:used:<sender>", "string",
     "ms of work for an account in a heavy queue; above HEAVY_MS_PER_HOUR its jobs wait for an empty stream",
-    cap="one an account", lifetime="an hour from the first of it",
-)  # fmt: skip
-_dead_letters_key = key_by_word(
-    "jobs:{<queue>}:dead", "stream", "dead letters: `payload`, `reason`, `tries`, `job`", cap="MAX_DEAD_LETTERS",
-)  # fmt: skip
-_heartbeat_key: Callable[[str, str], Key] = key_family(
-    "jobs:{<queue>}:worker:<hex>", "string", "identity of a worker's process, which is alive while the key exists",
-    role=TEMPORARY, lifetime="10 s",
-)  # fmt: skip
+    cap="one an account", lifetime="an hour from the first of it")  # fmt: skip
+_dead_letters_key = key_by_word("jobs:{<queue>}:dead", "stream", "dead letters: `payload`, `reason`, `tries`, `job`",
+    cap="MAX_DEAD_LETTERS")  # fmt: skip
+_heartbeat_key: Callable[[str, str], Key] = key_family("jobs:{<queue>}:worker:<hex>", "string",
+    "identity of a worker's process, which is alive while the key exists", role=TEMPORARY, lifetime="10 s")  # fmt: skip
 
 
 class JobQueue:

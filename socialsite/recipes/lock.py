@@ -36,14 +36,10 @@ class LockLost(Exception):
     """The lock expired or its deadline passed during the work. The work was cancelled."""
 
 
-lock_key = key_by_word(
-    "jobs:{<kind>}:lock", "string", "token of the worker that runs a periodic task",
-    role=TEMPORARY, lifetime="LOCK_TTL_MS from the last renewal",
-)  # fmt: skip
-fence_key = key_by_word(
-    "jobs:{<kind>}:fence", "string", "number of times that the lock was taken, so that an older owner is recognised",
-    role=TEMPORARY,
-)  # fmt: skip
+lock_key = key_by_word("jobs:{<kind>}:lock", "string", "token of the worker that runs a periodic task", role=TEMPORARY,
+    lifetime="LOCK_TTL_MS from the last renewal")  # fmt: skip
+fence_key = key_by_word("jobs:{<kind>}:fence", "string",
+    "number of times that the lock was taken, so that an older owner is recognised", role=TEMPORARY)  # fmt: skip
 
 
 class Lock:

@@ -35,10 +35,9 @@ class PeriodicTask:
         return self.interval_s * random.uniform(0.9, 1.0)  # noqa: S311 - no secret
 
 
-claim_key = key_by_word(
-    "jobs:{<kind>}:turn", "string", "this interval of a periodic task is claimed, so its task is done or running",
-    role=TEMPORARY, lifetime="90% of the interval, so that a slow clock misses no interval",
-)  # fmt: skip
+claim_key = key_by_word("jobs:{<kind>}:turn", "string",
+    "this interval of a periodic task is claimed, so its task is done or running", role=TEMPORARY,
+    lifetime="90% of the interval, so that a slow clock misses no interval")  # fmt: skip
 
 
 class PeriodicTasks:

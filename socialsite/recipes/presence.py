@@ -21,27 +21,17 @@ SENTINEL_MEMBER = "0"
 Member = TypeVar("Member", bound=int | str | bytes)
 
 
-members_key = key_by_word(
-    "live:{<hex>}:online", "set",
+members_key = key_by_word("live:{<hex>}:online", "set",
     "account ids, and `l<list>`, with a socket in one web process; `0` is the member that shows that the set was not"
-    " lost. Renewed every 5 s",
-    role=TEMPORARY, cap="open sockets", lifetime="PRESENCE_TTL_S",
-)  # fmt: skip
-processes_key = single_key(
-    "live:{processes}:alive", "zset", "web processes, by the ms at which they expire",
-    role=TEMPORARY, cap="web processes", lifetime="none; pruned at each renewal",
-)  # fmt: skip
-process_channel = key_by_word(
-    "live:{<hex>}:events", "channel",
+    " lost. Renewed every 5 s", role=TEMPORARY, cap="open sockets", lifetime="PRESENCE_TTL_S")  # fmt: skip
+processes_key = single_key("live:{processes}:alive", "zset", "web processes, by the ms at which they expire",
+    role=TEMPORARY, cap="web processes", lifetime="none; pruned at each renewal")  # fmt: skip
+process_channel = key_by_word("live:{<hex>}:events", "channel",
     "entries of homes and lists of accounts with a socket in one process. The worker publishes, this web process reads",
-    role=TEMPORARY,
-)  # fmt: skip
-_fixed_channel = key_by_id(
-    "live:{l<n>}:events", "channel",
+    role=TEMPORARY)  # fmt: skip
+_fixed_channel = key_by_id("live:{l<n>}:events", "channel",
     "posts, deletions, counts, changed relations, ended sessions; 16 of them, by post or account id. Actions publish,"
-    " every web process reads",
-    role=TEMPORARY,
-)  # fmt: skip
+    " every web process reads", role=TEMPORARY)  # fmt: skip
 
 
 def fixed_channel(number: int) -> Key:

@@ -102,19 +102,14 @@ IdentifierRules = tuple[Identifier, Sequence[Rule]]
 GRANTED = Decision(granted=True)
 
 
-_counter_key: Callable[[str, str, int], Key] = key_family(
-    "limits:{<caller>}:<rule>:<minute>", "string",
-    "hits in one minute of an account (`a<id>`), an address, or a handle or a known browser at log-in",
-    role=TEMPORARY, lifetime="2 min from the first hit",
-)  # fmt: skip
-_daily_counter_key: Callable[[str, str, int], Key] = key_family(
-    "limits:{<caller>}:<rule>:d<day>", "string",
+_counter_key: Callable[[str, str, int], Key] = key_family("limits:{<caller>}:<rule>:<minute>", "string",
+    "hits in one minute of an account (`a<id>`), an address, or a handle or a known browser at log-in", role=TEMPORARY,
+    lifetime="2 min from the first hit")  # fmt: skip
+_daily_counter_key: Callable[[str, str, int], Key] = key_family("limits:{<caller>}:<rule>:d<day>", "string",
     "uses of an account in one day (UTC): posts, new hashtags, follows of a new account, reports, exports, imports,"
     " previews, wrong codes, bytes of posts and of imports; the same of an address, bytes of the site, new apps of an"
     " address and of the site, wrong codes of a known browser, or mails of a kind (`mailreset13` of an hour, ...) to an"
-    " address by its keyed digest",
-    role=TEMPORARY, lifetime="2 days from the last one",
-)  # fmt: skip
+    " address by its keyed digest", role=TEMPORARY, lifetime="2 days from the last one")  # fmt: skip
 
 
 def counter_key(identifier: Identifier, rule: Rule, minute: int) -> Key:

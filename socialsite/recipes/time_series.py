@@ -163,23 +163,18 @@ class TooManyPoints(ValueError):
     """The query would read more than MAX_POINTS points. Use a shorter span or a coarser rollup."""
 
 
-_interval_key: Callable[[int, str, int, int], Key] = key_family(
-    "series:{s<n>}:<kind>:<seconds>:<at>", "hash", "counts of an interval by member, of virtual shard n (0 to 63)",
-    role=DERIVED, cap="MEMBERS_CAP, further ones as `other`",
-    lifetime="its rollup's: 15 min, 2 days, 60 days or 2 years",
-)  # fmt: skip
-_distinct_key: Callable[[str, int, int], Key] = key_family(
-    "series:{<kind>}:distinct:<seconds>:<at>", "string", "HyperLogLog of the accounts seen in an interval",
-    role=DERIVED, cap="12 kB", lifetime="3 days of hours, 120 days",
-)  # fmt: skip
-_ranked_key: Callable[[str, int, int], Key] = key_family(
-    "series:{<kind>}:ranked:<seconds>:<at>", "zset",
+_interval_key: Callable[[int, str, int, int], Key] = key_family("series:{s<n>}:<kind>:<seconds>:<at>", "hash",
+    "counts of an interval by member, of virtual shard n (0 to 63)", role=DERIVED,
+    cap="MEMBERS_CAP, further ones as `other`",
+    lifetime="its rollup's: 15 min, 2 days, 60 days or 2 years")  # fmt: skip
+_distinct_key: Callable[[str, int, int], Key] = key_family("series:{<kind>}:distinct:<seconds>:<at>", "string",
+    "HyperLogLog of the accounts seen in an interval", role=DERIVED, cap="12 kB",
+    lifetime="3 days of hours, 120 days")  # fmt: skip
+_ranked_key: Callable[[str, int, int], Key] = key_family("series:{<kind>}:ranked:<seconds>:<at>", "zset",
     "most active accounts of an interval; of kind `trends` hashtags by the accounts that used them, of kind `popular`"
-    " posts by the accounts that reacted",
-    role=DERIVED,
+    " posts by the accounts that reacted", role=DERIVED,
     cap="twice MAX_RANKED_MEMBERS; `trends` twice HASHTAGS_PER_HOUR_CAP, `popular` twice POSTS_PER_INTERVAL_CAP",
-    lifetime="2 hours of minutes, 3 days of hours, 60 days; `trends` 7 days, `popular` 54 h",
-)  # fmt: skip
+    lifetime="2 hours of minutes, 3 days of hours, 60 days; `trends` 7 days, `popular` 54 h")  # fmt: skip
 
 
 def interval_key(metric: Metric, rollup: Rollup, interval: int, member: str) -> Key:

@@ -28,10 +28,9 @@ from socialsite.store.errors import (
 )
 from socialsite.store.key_families import INSTALLATION, key_by_word
 
-wait_key = key_by_word(
-    "map:{<mark>}:wait", "string", "written and deleted by one script before each WAIT, so no client sees it",
-    role=INSTALLATION, condition="REQUIRE_REPLICAS is set",
-)  # fmt: skip
+wait_key = key_by_word("map:{<mark>}:wait", "string",
+    "written and deleted by one script before each WAIT, so no client sees it", role=INSTALLATION,
+    condition="REQUIRE_REPLICAS is set")  # fmt: skip
 
 ADVANCE_OFFSET = load_script("advance_offset.lua", "socialsite.store")
 CONNECT_TIMEOUT_S = 2.0

@@ -45,21 +45,15 @@ class MarkFault:
     reason: str
 
 
-stores_key = single_key(
-    "map:{site}:stores", "hash",
+stores_key = single_key("map:{site}:stores", "hash",
     "the site's id; component -> 1 if its servers have the id; `restoring` while a restore is unfinished",
-    role=INSTALLATION, cap="MARKED_COMPONENTS",
-)  # fmt: skip
-mark_key = key_by_id(
-    "map:{m<n>}:site", "string",
-    "the site's id; one key on a single server, MARK_COUNT on the servers of another topology",
-    role=INSTALLATION, cap="MARK_COUNT",
-)  # fmt: skip
-account_mark = key_by_id(
-    "map:{m<n>}:accounts", "string",
+    role=INSTALLATION, cap="MARKED_COMPONENTS")  # fmt: skip
+mark_key = key_by_id("map:{m<n>}:site", "string",
+    "the site's id; one key on a single server, MARK_COUNT on the servers of another topology", role=INSTALLATION,
+    cap="MARK_COUNT")  # fmt: skip
+account_mark = key_by_id("map:{m<n>}:accounts", "string",
     "beside `site`: the highest account id that was given out, so that a counter that lost its last writes jumps ahead",
-    role=INSTALLATION, cap="MARK_COUNT",
-)  # fmt: skip
+    role=INSTALLATION, cap="MARK_COUNT")  # fmt: skip
 
 
 async def find_mark_faults(store: Store) -> list[MarkFault]:

@@ -22,10 +22,8 @@ from socialsite.store.read import RAISE, PendingReply, Read, Result, combine_com
 from socialsite.store.topology.standalone import Standalone
 from socialsite.tasks import run_together
 
-partition_name: Callable[[str, str], Key] = key_family(
-    "<component>:{<partition>}:partition", "none", "never written: a name to find the node of a partition",
-    role=INSTALLATION,
-)  # fmt: skip
+partition_name: Callable[[str, str], Key] = key_family("<component>:{<partition>}:partition", "none",
+    "never written: a name to find the node of a partition", role=INSTALLATION)  # fmt: skip
 
 log = logging.getLogger(__name__)
 

@@ -43,15 +43,12 @@ class InvalidShardMap(StoreError):
     """The stored maps do not agree with the URL. The message says what to do."""
 
 
-shard_key = single_key(
-    "map:{shards}:shard", "hash",
+shard_key = single_key("map:{shards}:shard", "hash",
     "the map (id, epoch, partitioner, count, checksum) and the number of this shard in it. Only a migration changes it",
-    role=INSTALLATION, condition=SHARDS_ONLY,
-)  # fmt: skip
-bitmap_key = key_by_id(
-    "map:{shards}:partition:<n>", "string", "16,384 bits, the slots of partition n (partitioner range or list)",
-    role=INSTALLATION, cap="one a shard", condition=SHARDS_ONLY,
-)  # fmt: skip
+    role=INSTALLATION, condition=SHARDS_ONLY)  # fmt: skip
+bitmap_key = key_by_id("map:{shards}:partition:<n>", "string",
+    "16,384 bits, the slots of partition n (partitioner range or list)", role=INSTALLATION, cap="one a shard",
+    condition=SHARDS_ONLY)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,9 @@ from socialsite.store.node import Node, SentCommands
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.tasks import run_together
 
-probe_key: Callable[[int, str], Key] = key_family(
-    "map:{t<n>}:probe:<hex>", "string", "behind Twemproxy: the node of a tag",
-    role=INSTALLATION, lifetime="10 s", condition="a process starts behind Twemproxy",
-)  # fmt: skip
+probe_key: Callable[[int, str], Key] = key_family("map:{t<n>}:probe:<hex>", "string",
+    "behind Twemproxy: the node of a tag", role=INSTALLATION, lifetime="10 s",
+    condition="a process starts behind Twemproxy")  # fmt: skip
 
 SUPPORTED_COMMANDS: dict[str, tuple[int, int | None]] = {
     # keys
