@@ -60,15 +60,11 @@ class FamilyChecks:
         self.types = TypeChecks(context, accounts)
         self.file_checks = (pictures, transfers)
         self.add_met_posts = indexes.add_met
-        checks: dict[Callable[..., Key], Check] = {
-            **_post_checks(PostChecks(context, indexes), indexes),
-            **_reaction_checks(ReactionChecks(context)),
-            **_relation_checks(MirrorChecks(context)),
-            **_account_checks(accounts, MailAddressChecks(context)),
-            **_timeline_checks(indexes, CachedTimelineChecks(context)),
-            **_list_checks(ListChecks(context)),
-            **_file_checks(pictures, transfers),
-            **_report_checks(ReportChecks(context)),
+        checks = {
+            **_post_checks(context, indexes),
+            **_account_checks(context, accounts),
+            **_timeline_checks(context, indexes),
+            **_file_checks(pictures, transfers, ReportChecks(context)),
         }
         by_family = {family_of(build): check for build, check in checks.items()}
         with_leftovers = {family_of(build) for build in WITH_LEFTOVERS}
@@ -90,20 +86,15 @@ class FamilyChecks:
         return groups
 
 
-def _post_checks(posts: PostChecks, indexes: PostIndexChecks) -> CheckTable:
-    """Posts agree with authors, author timelines, parents, originals and hashtags; replies and quotes with posts."""
+def _post_checks(context: AuditContext, indexes: PostIndexChecks) -> CheckTable:
+    """Posts agree with authors, timelines, parents and originals; their replies, quotes and reactions with them."""
+    posts, reactions = PostChecks(context, indexes), ReactionChecks(context)
     return {
         keys.post: posts.posts,
         keys.post_versions: posts.versions,
         keys.replies: indexes.replies,
         keys.quotes: indexes.quotes,
         keys.idempotency_record: posts.idempotency,
-    }
-
-
-def _reaction_checks(reactions: ReactionChecks) -> CheckTable:
-    """Reactions agree with posts, accounts and counts."""
-    return {
         keys.post_counts: reactions.counts,
         keys.likes: reactions.likes,
         keys.boosts: reactions.boosts,
@@ -113,9 +104,19 @@ def _reaction_checks(reactions: ReactionChecks) -> CheckTable:
     }
 
 
-def _relation_checks(mirrors: MirrorChecks) -> CheckTable:
-    """Each side of a relation agrees with its other side."""
+def _account_checks(context: AuditContext, accounts: AccountChecks) -> CheckTable:
+    """Accounts agree with handles, sessions and mail addresses; each side of a relation with its other side."""
+    mail, mirrors = MailAddressChecks(context), MirrorChecks(context)
     return {
+        account_keys.account: accounts.accounts,
+        account_keys.handle_of_digest: accounts.handles,
+        account_keys.session: accounts.sessions,
+        account_keys.access_token: accounts.sessions,
+        account_keys.session_index: accounts.session_indexes,
+        account_keys.access_token_index: accounts.session_indexes,
+        account_keys.mail_account: mail.accounts,
+        account_keys.address_owner: mail.owners,
+        keys.notifications: accounts.notifications,
         keys.following: mirrors.following,
         keys.followers: mirrors.followers,
         keys.list_members: mirrors.members,
@@ -127,23 +128,9 @@ def _relation_checks(mirrors: MirrorChecks) -> CheckTable:
     }
 
 
-def _account_checks(accounts: AccountChecks, mail: MailAddressChecks) -> CheckTable:
-    """Accounts agree with handles; handles, sessions and mail addresses with accounts; sessions with their index."""
-    return {
-        account_keys.account: accounts.accounts,
-        account_keys.handle_of_digest: accounts.handles,
-        account_keys.session: accounts.sessions,
-        account_keys.access_token: accounts.sessions,
-        account_keys.session_index: accounts.session_indexes,
-        account_keys.access_token_index: accounts.session_indexes,
-        account_keys.mail_account: mail.accounts,
-        account_keys.address_owner: mail.owners,
-        keys.notifications: accounts.notifications,
-    }
-
-
-def _timeline_checks(indexes: PostIndexChecks, cached: CachedTimelineChecks) -> CheckTable:
-    """Timelines agree with posts; cached timelines agree with a rebuild from author timelines."""
+def _timeline_checks(context: AuditContext, indexes: PostIndexChecks) -> CheckTable:
+    """Timelines agree with posts, cached timelines with a rebuild, and lists with their owners and the index."""
+    cached, lists = CachedTimelineChecks(context), ListChecks(context)
     return {
         keys.author_timeline: indexes.profiles,
         keys.part_of_author_timeline: indexes.profiles,
@@ -151,27 +138,18 @@ def _timeline_checks(indexes: PostIndexChecks, cached: CachedTimelineChecks) -> 
         keys.hashtag_timeline: indexes.tags,
         keys.home_timeline: cached.homes,
         keys.list_timeline: cached.list_timelines,
+        keys.account_list: lists.lists,
+        keys.list_index: lists.indexes,
     }
 
 
-def _list_checks(lists: ListChecks) -> CheckTable:
-    """Lists agree with their owners and the index of each owner."""
-    return {keys.account_list: lists.lists, keys.list_index: lists.indexes}
-
-
-def _file_checks(pictures: MediaChecks, transfers: TransferChecks) -> CheckTable:
-    """Pictures agree with files, posts, accounts and counted bytes; transfers with files."""
+def _file_checks(pictures: MediaChecks, transfers: TransferChecks, reports: ReportChecks) -> CheckTable:
+    """Pictures and transfers agree with files, posts and accounts; reports with their indexes."""
+    indexes = (keys.open_reports, keys.closed_reports, keys.reports_about, keys.reports_by)
     return {
         keys.media: pictures.rows,
         keys.media_of_account: pictures.accounts,
         keys.transfers: transfers.transfers,
-    }
-
-
-def _report_checks(reports: ReportChecks) -> CheckTable:
-    """Reports agree with their indexes."""
-    indexes = (keys.open_reports, keys.closed_reports, keys.reports_about, keys.reports_by)
-    return {
         keys.reports: reports.rows,
         keys.reported_posts: reports.posts,
         keys.report_queue: reports.queue,
