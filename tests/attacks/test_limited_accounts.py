@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
+from accounts.profile_texts import ProfileField, encode_fields
 from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -114,7 +115,8 @@ async def test_strangers_find_no_text_of_a_limited_account(scenario: LimitedScen
 async def test_a_text_of_a_suspended_account_is_found_nowhere(scenario: LimitedScenario, site: Services) -> None:
     """Its followers neither, also if the limit is undone meanwhile."""
     await site.accounts.restrict(AccountId(1), "limit", 0)
-    await site.accounts.edit_profile(account_id=AccountId(1), display_name=CANARY, bio=CANARY)
+    fields = encode_fields([ProfileField(CANARY, CANARY)])
+    await site.accounts.edit_profile(account_id=AccountId(1), display_name=CANARY, bio=CANARY, fields=fields)
     await site.accounts.suspend(account_id=AccountId(1))
     for name in ("carol", "bob", "visitor"):
         assert await pages_with_the_canary(scenario, name) - {"/search/?q=canary"} == set(), name

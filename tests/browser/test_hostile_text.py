@@ -153,7 +153,8 @@ def test_names_bios_links_titles_and_phrases_run_nothing(own_site: QuickstartSit
 
 def bears(visitor: HttpVisitor, text: str) -> None:
     """Save the text in each profile field that accepts it; the link field accepts only web addresses."""
-    for fields in ({"display_name": text[:50]}, {"bio": text[:500]}):
+    row = {"field_name_1": text[:255], "field_value_1": text[:255]}
+    for fields in ({"display_name": text[:50]}, {"bio": text[:500]}, row):
         assert visitor.post("/accounts/settings/", **fields).status_code in (200, 422)
     for link in (text, f"javascript:{text}", f"//evil.example/{text}", f"data:text/html,{text}"):
         answer = visitor.post("/accounts/settings/", link=link[:200])

@@ -1,4 +1,4 @@
-"""The queue of links to fetch, its jobs, and what they share: the limits, and how a page is fetched."""
+"""The jobs of the queue `previews`, and what they share: the limits, and how a page is fetched."""
 
 from collections.abc import Callable, Collection
 
