@@ -1,9 +1,9 @@
-"""Find the keys of commands and of encoded commands."""
+"""Find the keys of commands."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from socialsite.store.commands import Command, parse_commands
+from socialsite.store.commands import Command
 from socialsite.store.key import KEY_PATTERN, Key
 
 
@@ -29,11 +29,6 @@ def first_key(commands: Iterable[Command]) -> Key | None:
     return next((key for command in commands if (key := find_key(command)) is not None), None)
 
 
-def decode_commands(payload: bytes) -> list[Command]:
-    """Decode commands that were encoded as bytes, and parse their keys."""
-    return [_with_keys(parts) for parts in parse_commands(payload)]
-
-
 def with_block_ms(command: Sequence[Any], max_ms: int) -> Command:
     """Return a blocking command with its BLOCK argument limited to `max_ms`."""
     parts = list(command)
@@ -41,12 +36,3 @@ def with_block_ms(command: Sequence[Any], max_ms: int) -> Command:
         index = parts.index("BLOCK") + 1
         parts[index] = min(int(parts[index]), max_ms)
     return tuple(parts)
-
-
-def _with_keys(parts: Sequence[bytes]) -> Command:
-    name, *arguments = parts
-    command: list[Any] = [name.decode()]
-    for argument in arguments:
-        text = argument.decode(errors="replace")
-        command.append(Key.parse(text) if KEY_PATTERN.fullmatch(text) else argument)
-    return tuple(command)

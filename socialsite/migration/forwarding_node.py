@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from socialsite.migration.command_keys import decode_commands, first_key
+from socialsite.migration.command_keys import first_key
 from socialsite.store.address import Address
-from socialsite.store.commands import Command, Reply, encode
-from socialsite.store.errors import StoreUnavailable
+from socialsite.store.commands import Command, Reply
+from socialsite.store.errors import ClusterRedirection, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.store import Store
-from socialsite.tasks import run_together
 
 
 class ForwardingNode(Node):
@@ -36,27 +35,8 @@ class ForwardingNode(Node):
         return await self._node_of((command,)).blocking(*command, timeout_s=timeout_s)
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        """Forward encoded commands. Error replies are in the returned list."""
-        commands = decode_commands(payload)
-        groups: dict[int, tuple[Node, list[int]]] = {}
-        for position, command in enumerate(commands):
-            node = self._node_of((command,))
-            groups.setdefault(id(node), (node, []))[1].append(position)
-        answers = await run_together(
-            *(
-                node.send_encoded(
-                    encode_commands(commands[position] for position in positions),
-                    len(positions),
-                    required_replicas=required_replicas,
-                )
-                for node, positions in groups.values()
-            )
-        )
-        received: list[Reply] = [None] * len(commands)
-        for (_, positions), answer in zip(groups.values(), answers, strict=True):
-            for position, reply in zip(positions, answer, strict=True):
-                received[position] = reply
-        return received
+        """Redirect every command, because its key is not known here. The caller repeats it as a command."""
+        return [ClusterRedirection("TRYAGAIN")] * replies
 
     def serving_node(self, key: Key) -> Node:
         return self._store.serving_node(key)
@@ -67,7 +47,3 @@ class ForwardingNode(Node):
     def _node_of(self, commands: Sequence[Command]) -> Node:
         key = first_key(commands)
         return self._store.nodes[0] if key is None else self._store.node(key)
-
-
-def encode_commands(commands: Iterable[Command]) -> bytes:
-    return b"".join(encode(command) for command in commands)

@@ -11,17 +11,15 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from typing import Any, NamedTuple
 
 from socialsite.migration.command_keys import (
-    decode_commands,
     find_key,
     find_keys,
     first_key,
     with_block_ms,
 )
-from socialsite.migration.forwarding_node import encode_commands
 from socialsite.migration.placement_map import DONE, READS_SWITCHED, WRITES_BLOCKED, Repartition, slice_of
 from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply, is_write
-from socialsite.store.errors import PartitionLayoutChanged, StoreUnavailable
+from socialsite.store.errors import ClusterRedirection, PartitionLayoutChanged, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
@@ -163,17 +161,8 @@ class MigrationRouter(Node):
         return replies
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        commands = decode_commands(payload)
-        answers: list[Reply] = [None] * len(commands)
-
-        async def send(node: Node, positions: Sequence[int]) -> None:
-            part = encode_commands(commands[position] for position in positions)
-            received = await node.send_encoded(part, len(positions), required_replicas=required_replicas)
-            for position, answer in zip(positions, received, strict=True):
-                answers[position] = answer
-
-        await self._send_by_tag(commands, send)
-        return answers
+        """Redirect every command, because its key is not known here. The caller repeats it as a command."""
+        return [ClusterRedirection("TRYAGAIN")] * replies
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         replies: list[Reply] = await self._send_together(commands, lambda node: node.transaction(commands))

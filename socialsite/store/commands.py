@@ -5,7 +5,7 @@ script are declared and share a tag, so that the script runs on every topology.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -21,14 +21,6 @@ encode: Callable[[Command], bytes] = hiredis.pack_command
 
 READ_ONLY_SHEBANG = "#!lua flags=no-writes"
 """The first line of a read-only script. The server refuses its writes, and it never waits for a migration."""
-
-
-def parse_commands(payload: bytes) -> Iterator[list[bytes]]:
-    """Yield the parts of each command in encoded commands."""
-    reader = hiredis.Reader()
-    reader.feed(payload)
-    while (parts := reader.gets()) is not False:
-        yield parts
 
 
 class PreparedCommand(tuple[Any, ...]):

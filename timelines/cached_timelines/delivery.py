@@ -98,7 +98,7 @@ class TimelinePusher:
             await self.invalidate([int(owner) for owner, length in zip(owners, lengths, strict=True) if length])
         else:
             await self._trim(node, self._too_long(owners, lengths))
-        # If a slot migrates to another node, encoded commands cannot follow the redirection. Use the script instead.
+        # If keys migrate to another node, encoded commands cannot follow the redirection. Use the script instead.
         await self.insert(moved, post_id)
         await self.invalidate(wrong_type)  # otherwise a key of the wrong type would fail each repetition of the batch
 
