@@ -16,6 +16,7 @@ from django.conf import settings
 from socialsite import keys as site_keys
 from socialsite.analytics import prometheus as metrics
 from socialsite.clock import REFRESH_INTERVAL_S, Clock
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.ids import PostIdGenerator
 from socialsite.migration.store_factory import open_store
@@ -25,7 +26,6 @@ from socialsite.store import AccessDenied, CommandRefused, Node, Store, StoreErr
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
 from socialsite.store.site_marks import RAISE_NUMBER, RESTORING, check_and_write_marks, read_site
-from socialsite.tasks import run_together
 from timelines import keys
 
 PREVIEWS_INTERVAL_S = 5.0

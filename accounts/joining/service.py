@@ -44,12 +44,12 @@ from accounts.mail.values import MailKind
 from accounts.models import Account
 from accounts.security.events import rough_network
 from socialsite.clock import DAY_MS
+from socialsite.concurrency import run_together
 from socialsite.errors import Forbidden
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import Caller
 from socialsite.service import Service
 from socialsite.site.service import SiteService
-from socialsite.tasks import run_together
 
 APPLICATIONS_CAP = 10_000
 """The number of applications above which no more are accepted."""

@@ -5,10 +5,10 @@ from typing import NamedTuple
 from accounts.domain import Author
 from socialsite.analytics.metrics import ACCOUNTS_BY_REQUESTS, DELIVERY_LATENCY, ERRORS, REFUSALS
 from socialsite.analytics.stats import Latency
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.time_series import Point, RankedMetric
-from socialsite.tasks import run_together
 
 HOUR_MS = 3_600_000
 SPAN_MS_BY_NAME = {"1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS}

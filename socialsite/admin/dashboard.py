@@ -10,11 +10,11 @@ from socialsite.admin.fanouts import FanOut, read_fan_outs
 from socialsite.admin.memory import MemorySnapshot, read_memory_snapshot
 from socialsite.admin.servers import NodeHealth, ProcessCounts, count_processes, read_node_health
 from socialsite.alerts.board import AlertRepository, Board
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store import StoreError
-from socialsite.tasks import run_together
 from timelines.audit.sampler import DamageCounts
 from timelines.media.repository import FolderUse
 

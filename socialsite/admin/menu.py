@@ -8,9 +8,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account
 from accounts.roles import Right, has_right
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.store import StoreError
-from socialsite.tasks import run_together
 
 OPS_PATH: Final = "/ops/"
 

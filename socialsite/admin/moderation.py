@@ -18,12 +18,12 @@ from accounts.sessions.values import ActiveSession
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.sanctions import SanctionService, find_starting_text, get_target
 from socialsite.analytics.stats import ViewCounts
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.rate_limit import Identifier, WindowStats
 from socialsite.site_host import remove_own_host
-from socialsite.tasks import run_together
 from timelines.graph.follow import FollowCounts
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import FOLLOWERS, Post

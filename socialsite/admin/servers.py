@@ -5,11 +5,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.recipes.presence import members_key, processes_key
 from socialsite.store import CommandRefused, Key, Node, Reply, Store, StoreError
 from socialsite.store.replies import parse_info
-from socialsite.tasks import run_together
 from timelines import keys
 
 NODE_TIMEOUT_S = 2.0  # less than PART_TIMEOUT_S of the dashboard

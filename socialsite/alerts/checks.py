@@ -14,12 +14,12 @@ from django.conf import settings
 from accounts.mail.values import decode_job
 from socialsite.alerts.board import AlertRepository, Board, Finding
 from socialsite.clock import DAY_MS
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.outgoing.requests import CertificateRefused, OutgoingFailed, OutgoingRefused
 from socialsite.recipes.job import PermanentFailure
 from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store import StoreError
-from socialsite.tasks import run_together
 from socialsite.web.health import FULL, OK, READINESS_TIMEOUT_S, Infos, check_services
 from timelines.audit.sampler import DamageCounts
 

@@ -18,12 +18,12 @@ from socialsite.alerts.checks import Check, run_checks
 from socialsite.alerts.messages import describe_event, log_events, make_mail, send_now, title_of
 from socialsite.alerts.summary import read_summary
 from socialsite.clock import DAY_MS
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.outgoing.requests import OutgoingFailed
 from socialsite.recipes.job import RetryLater
 from socialsite.store import StoreError
-from socialsite.tasks import run_together
 from timelines.push.service import PushText, encode_job
 
 SUMMARY_MS = 6 * 3_600_000

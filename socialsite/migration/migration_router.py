@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from socialsite.concurrency import run_together
 from socialsite.migration.command_keys import (
     find_key,
     find_keys,
@@ -24,7 +25,6 @@ from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.store import Topology
-from socialsite.tasks import run_together
 
 WRITER_WAIT_S = 4.0
 """The maximum time that a writer waits for its slice. It is less than the deadline of a request."""

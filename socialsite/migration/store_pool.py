@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable
 from functools import partial
 
+from socialsite.concurrency import run_together
 from socialsite.migration.connection_gate import SITE_NAME_PREFIX, ConnectionGate, kill_clients
 from socialsite.migration.placement_map import fence_key
 from socialsite.migration.placement_registry import PlacementRegistry
@@ -12,7 +13,6 @@ from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
 from socialsite.store.store import Store, Topology
 from socialsite.store.topology.cluster import Cluster
-from socialsite.tasks import run_together
 
 MIGRATOR_NAME_PREFIX = "mover-"
 

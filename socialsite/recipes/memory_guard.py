@@ -5,9 +5,9 @@ The reserve leaves memory for log-in, deletion and the pending jobs. The measure
 
 import time
 
+from socialsite.concurrency import run_together
 from socialsite.store import Node, Store, StoreFull, StoreUnavailable
 from socialsite.store.replies import parse_info
-from socialsite.tasks import run_together
 
 CHECK_INTERVAL_S = 1.0
 

@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from socialsite.concurrency import run_together
 from socialsite.store.errors import NotDurable, StoreError
 from socialsite.store.replies import parse_info
-from socialsite.tasks import run_together
 
 AOF_WRITE_TIMEOUT_S = 3.0
 """Redis delays a write for up to two seconds. A longer delay means that the disk is full or too slow."""

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from socialsite.concurrency import run_together
 from socialsite.store.commands import load_script
 from socialsite.store.components import COMPONENTS
 from socialsite.store.errors import StoreError, StoreUnavailable
@@ -21,7 +22,6 @@ from socialsite.store.replies import parse_hash
 from socialsite.store.store import Store, Topology
 from socialsite.store.topology.standalone import Standalone
 from socialsite.store.topology.twemproxy import Twemproxy
-from socialsite.tasks import run_together
 
 MARK_COUNT = 128
 """The number of marks. Each of ten servers behind a proxy has a mark, except in one of 70,000 cases."""

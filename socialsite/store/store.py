@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from socialsite.batches import batches
+from socialsite.concurrency import run_together
 from socialsite.store.commands import Command, Reply, routing_key
 from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
@@ -20,7 +21,6 @@ from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
 from socialsite.store.read import RAISE, PendingReply, Read, Result, combine_commands, parse_replies
 from socialsite.store.topology.standalone import Standalone
-from socialsite.tasks import run_together
 
 partition_name: Callable[[str, str], Key] = key_family("<component>:{<partition>}:partition", "none",
     "never written: a name to find the node of a partition", role=INSTALLATION)  # fmt: skip

@@ -23,13 +23,13 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from socialsite import keys
+from socialsite.concurrency import run_together
 from socialsite.recipes.job_queue import OUTBOX, QueueDepth
 from socialsite.store.components import COMPONENTS
 from socialsite.store.errors import AccessDenied, ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.node import Node
 from socialsite.store.replies import NO_EVICTION, parse_info
 from socialsite.store.site_marks import find_mark_faults
-from socialsite.tasks import run_together
 from socialsite.web.services import SiteServices, loop_services
 
 READINESS_TIMEOUT_S = 1.8

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.sessions.authentication import require_account
 from socialsite import __version__
+from socialsite.concurrency import run_together
 from socialsite.languages import LANGUAGE_NAMES
 from socialsite.site.service import SiteService
 from socialsite.site.settings import SiteSettings
-from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import format_iso_time, get_site

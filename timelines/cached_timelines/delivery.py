@@ -8,6 +8,7 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from socialsite.concurrency import run_together
 from socialsite.ids import PostId, TimeSource, ms_from_id
 from socialsite.store import (
     ClusterRedirection,
@@ -22,7 +23,6 @@ from socialsite.store import (
     WrongType,
     load_script,
 )
-from socialsite.tasks import run_together
 from timelines.cached_timelines.spec import LATE_MS, MAX_DISORDER_IDS, TimelineCacheSpec
 
 PUSHES_PER_ROUND_TRIP = 1_000  # takes 0.5 ms on the server

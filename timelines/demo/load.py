@@ -16,8 +16,8 @@ from django.core.files.base import ContentFile
 from accounts.accounts.service import AccountService
 from accounts.errors import HandleTaken
 from socialsite.batches import batches
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId
-from socialsite.tasks import run_together
 from timelines.importing.graph import GraphImport, GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions, compute_shift

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store
 from socialsite.store.key_families import list_private_keys
-from socialsite.tasks import run_together
 from timelines.author_timelines.repository import AuthorTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.exporting.service import ExportService

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from socialsite.batches import batches
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId
-from socialsite.tasks import run_together
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.repository import Follows
 from timelines.ids import ListId

@@ -17,9 +17,9 @@ import msgspec
 from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from socialsite.analytics.meter import Meter
+from socialsite.concurrency import run_all_to_end, run_together
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.recipes.job import PermanentFailure
-from socialsite.tasks import run_all_to_end, run_together
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostInvalid
 from timelines.fanout.account_purge import AccountPurge

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.models import Account
+from socialsite.concurrency import run_together
 from socialsite.errors import LazyText
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
-from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, find_own_path, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, format_iso_time, json_response, page_response
 from timelines.errors import MuteDurationInvalid

@@ -10,6 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Generic, TypeVar
 
+from socialsite.concurrency import run_together
 from socialsite.store import (
     Command,
     Key,
@@ -20,7 +21,6 @@ from socialsite.store import (
 )
 from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
-from socialsite.tasks import run_together
 from timelines.graph.edge_list import EdgeList
 from timelines.graph.follow import FIRST_PASS
 from timelines.keys import EdgeKey

@@ -5,9 +5,9 @@ Each set has the tag of its account. A request exists as long as it is in the ta
 
 from collections.abc import Sequence
 
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId
 from socialsite.store import Key, Read, Reply, Store
-from socialsite.tasks import run_together
 from timelines import keys
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.graph.zset_page import read_account_page

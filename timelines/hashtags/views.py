@@ -8,7 +8,7 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.tasks import run_together
+from socialsite.concurrency import run_together
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
 from socialsite.web.responses import done, respond
 from timelines.errors import HashtagNotFound

@@ -7,9 +7,9 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from accounts.sessions.authentication import require_account
+from socialsite.concurrency import run_together
 from socialsite.errors import SignInRequired
 from socialsite.ids import AccountId
-from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer, require_viewer_id, wants_json
 from socialsite.web.responses import get_site, page_response, respond
 from timelines.following.views import suggest_on_home

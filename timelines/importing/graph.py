@@ -16,8 +16,8 @@ from itertools import chain
 from accounts.accounts.service import AccountService
 from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.batches import batches
+from socialsite.concurrency import run_all_to_end
 from socialsite.ids import AccountId
-from socialsite.tasks import run_all_to_end
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.repository import Follows
 from timelines.importing.lines import LineFile, LineRefused, Tally

@@ -16,10 +16,10 @@ from django.core.files.base import ContentFile
 
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
+from socialsite.concurrency import run_all_to_end
 from socialsite.errors import ApiError, RateLimited, Unavailable
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
-from socialsite.tasks import run_all_to_end
 from timelines.author_timelines.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
 from timelines.exporting.repository import RecordImported

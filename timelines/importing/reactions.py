@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from socialsite.batches import batches
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId
-from socialsite.tasks import run_together
 from timelines.exporting.repository import BOOKMARK, LIKE, RecordImported
 from timelines.importing.account_archive import MarkedPost
 from timelines.importing.lines import Tally

@@ -17,12 +17,12 @@ from msgspec import structs
 from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from accounts.mail.service import MailService
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller, request_address, worker_caller
 from socialsite.recipes.job import PermanentFailure
 from socialsite.service import Service
 from socialsite.site.service import SiteService
-from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, PostNotFound, TransferNotFound
 from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService

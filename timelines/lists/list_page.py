@@ -6,8 +6,8 @@ from http import HTTPStatus
 from django.http import HttpResponse
 
 from accounts.accounts.service import AccountService
+from socialsite.concurrency import run_together
 from socialsite.errors import ApiError
-from socialsite.tasks import run_together
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
 from socialsite.web.responses import respond, set_page_path

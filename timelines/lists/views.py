@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId
-from socialsite.tasks import run_together
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, json_response, page_response, redirect_to_next, respond

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED
+from socialsite.concurrency import run_together
 from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, ms_from_id
 from socialsite.service import Service
 from socialsite.store import Read, Reply
-from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
 from timelines.live_updates.service import LiveService
 from timelines.notifications.kinds import BOOST, MENTION, QUOTE, REPLY, NotificationKind

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Command, Read, Store
-from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import Notification, VisibleNotification
 from timelines.pages.page import HydratedPost, mark_addressed

@@ -17,10 +17,10 @@ from msgspec import structs
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
 from accounts.sessions.authentication import require_account
+from socialsite.concurrency import run_together
 from socialsite.errors import Conflict, Forbidden, Invalid, NotFound
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
-from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, error_page, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, done, json_response, respond
 from socialsite.web.uploads import accepts_files, get_files

@@ -15,10 +15,10 @@ from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.service import Service
 from socialsite.store import Read, Store
-from socialsite.tasks import run_together
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import FollowCounts, KnownFollowers, Relationship, ViewerGraph

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from socialsite.concurrency import run_together
 from socialsite.limits import ActionLimits, Caller
-from socialsite.tasks import run_together
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.posts.post import PUBLIC, Post
 from timelines.text.linkify import find_hashtags

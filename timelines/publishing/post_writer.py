@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from msgspec import msgpack
 
 from socialsite.analytics.meter import Meter
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store.aof import wait_for_aof_during
-from socialsite.tasks import run_together
 from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
 from timelines.live_updates.service import LiveService

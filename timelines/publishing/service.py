@@ -18,13 +18,13 @@ import msgspec
 from django.utils.translation import gettext as _
 from msgspec import structs
 
+from socialsite.concurrency import run_all_to_end, run_together
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.service import Service
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
-from socialsite.tasks import run_all_to_end, run_together
 from timelines.errors import IdempotencyConflict, PostHeld, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.live_updates.service import LiveService
 from timelines.media.service import MediaService

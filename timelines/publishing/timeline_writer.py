@@ -6,8 +6,8 @@ Publishing does this before the response, and the worker repeats it. Each step m
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
+from socialsite.concurrency import run_all_to_end, run_together
 from socialsite.ids import PostId
-from socialsite.tasks import run_all_to_end, run_together
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines

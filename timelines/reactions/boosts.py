@@ -9,10 +9,10 @@ continues.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import NotDurable as NotConfirmed
-from socialsite.tasks import run_together
 from timelines.errors import PostNotFound, PostUnconfirmed
 from timelines.jobs import DeleteBoostsOfPost, encode_job
 from timelines.live_updates.service import LiveService

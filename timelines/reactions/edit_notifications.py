@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from socialsite.tasks import run_together
+from socialsite.concurrency import run_together
 from timelines.notifications.kinds import QUOTED_UPDATE, UPDATE
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import ABOVE_ALL_IDS

@@ -12,12 +12,12 @@ from functools import partial
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.batches import batches
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.service import Service
 from socialsite.store import Store
-from socialsite.tasks import run_together
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.live_updates.service import LiveService

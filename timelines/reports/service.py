@@ -19,6 +19,7 @@ from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.characters import normalize
 from socialsite.clock import DAY_MS
+from socialsite.concurrency import run_together
 from socialsite.errors import Invalid, Unavailable
 from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller
@@ -26,7 +27,6 @@ from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store.aof import wait_for_aof_at_exit
-from socialsite.tasks import run_together
 from timelines.errors import (
     AlreadyReported,
     CannotDecideOwnReport,

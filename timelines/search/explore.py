@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.sessions.authentication import require_account
-from socialsite.tasks import run_together
+from socialsite.concurrency import run_together
 from socialsite.web.page_cache import Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest, get_viewer_id
 from socialsite.web.responses import respond

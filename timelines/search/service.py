@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from accounts.accounts.service import AccountService
+from socialsite.concurrency import run_together
 from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.service import Service
-from socialsite.tasks import run_together
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId
 from socialsite.service import Service
-from socialsite.tasks import run_together
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.posts.post import Post
 from timelines.posts.replies import ReplyRange, ReplyRepository

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from accounts.domain import picture_url
 from accounts.sessions.authentication import require_account
+from socialsite.concurrency import run_together
 from socialsite.ids import PostId
 from socialsite.recipes.buffer import Entity
-from socialsite.tasks import run_together
 from socialsite.web.page_cache import Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer
 from socialsite.web.responses import respond

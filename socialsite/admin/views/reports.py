@@ -12,9 +12,9 @@ from accounts.domain import Author
 from socialsite.admin.labels import JsonObject, TemplateContext
 from socialsite.admin.moderation import find_shown_posts
 from socialsite.admin.requests import build_next_url, get_services, record_action
+from socialsite.concurrency import run_together
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import AccountId, PostId, ms_from_id
-from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id
 from socialsite.web.responses import done, format_iso_time, respond, select_fields
 from timelines.pages.presenters import author_json, post_url

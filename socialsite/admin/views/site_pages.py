@@ -7,9 +7,9 @@ from socialsite import __version__
 from socialsite.admin.requests import get_services
 from socialsite.analytics.metrics import POSTS
 from socialsite.clock import DAY_MS
+from socialsite.concurrency import run_together
 from socialsite.container import Services
 from socialsite.recipes.time_series import ALL_MEMBERS
-from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest

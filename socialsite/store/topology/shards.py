@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
+from socialsite.concurrency import run_together
 from socialsite.store.address import Address
 from socialsite.store.commands import Command, encode
 from socialsite.store.connection import PipelinedConnection
@@ -25,7 +26,6 @@ from socialsite.store.topology.shard_map import (
     require_same_map,
     shard_key,
 )
-from socialsite.tasks import run_together
 
 TAG_CACHE_SIZE = 65_536
 """The maximum number of tags whose partition is cached. Pages use the same tags repeatedly."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from socialsite.concurrency import run_together
 from socialsite.store.address import Address
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.replicas import ReplicaNode, Replicas
-from socialsite.tasks import run_together
 
 
 class Standalone:

@@ -12,6 +12,7 @@ from typing import Any
 
 import hiredis
 
+from socialsite.concurrency import run_together
 from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply, Script, as_eval, encode, routing_key
 from socialsite.store.connection import PipelinedConnection
@@ -20,7 +21,6 @@ from socialsite.store.key import Key
 from socialsite.store.key_families import INSTALLATION, key_family
 from socialsite.store.node import Node, SentCommands
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
-from socialsite.tasks import run_together
 
 probe_key: Callable[[int, str], Key] = key_family("map:{t<n>}:probe:<hex>", "string",
     "behind Twemproxy: the node of a tag", role=INSTALLATION, lifetime="10 s",

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from socialsite.tasks import run_all_to_end, run_together
+from socialsite.concurrency import run_all_to_end, run_together
 
 
 async def wait_for_ever(ended: list[str]) -> None:
