@@ -60,7 +60,7 @@ class TimedWorker:
 
 @contextlib.asynccontextmanager
 async def running_timed_worker(services: "Services") -> AsyncIterator[TimedWorker]:
-    from socialsite.recipes.worker import Worker
+    from socialsite.recipes.job_worker import Worker
 
     watched = TimedWorker(services)
     worker = Worker(services.outbox, watched.handle)

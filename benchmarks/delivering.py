@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from timelines.graph.follow import FIRST_PASS
 from timelines.jobs import SyndicatePost, encode_job
 from timelines.keys import home_timeline

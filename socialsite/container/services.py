@@ -7,7 +7,7 @@ from accounts.mail.queue import MAILS_AT_ONCE
 from socialsite.container.posts import PostServices
 from socialsite.container.repositories import AnyClock
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.recipes.worker import BackgroundQueue
+from socialsite.recipes.job_worker import BackgroundQueue
 from socialsite.service import Service, require_all_built
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store

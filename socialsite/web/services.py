@@ -16,8 +16,8 @@ from django.utils.module_loading import import_string
 
 from socialsite.analytics.stats import Statistics
 from socialsite.clock import Clock, FixedClock
+from socialsite.recipes.job_worker import BackgroundQueue
 from socialsite.recipes.rate_limit import RateLimiter, Rule
-from socialsite.recipes.worker import BackgroundQueue
 from socialsite.service import Service
 from socialsite.service_config import ServiceConfig
 from socialsite.store.store import Store

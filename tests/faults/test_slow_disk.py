@@ -16,7 +16,7 @@ import pytest
 
 from socialsite.container import Services
 from socialsite.migration.store_factory import open_store
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls

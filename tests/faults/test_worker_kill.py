@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from socialsite.store import Store
 from tests.support.jobs import open_queue
 from tests.support.redis_server import RedisServer, pause_until_aof_written

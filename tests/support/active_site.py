@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from socialsite.container import Services
 from socialsite.ids import PostId
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable, StoreUrls

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from socialsite.recipes.job import Job
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
-from socialsite.recipes.worker import JobHandler, Worker
+from socialsite.recipes.job_worker import JobHandler, Worker
 from socialsite.store import Store
 
 ALICE, BOB, CAROL = "a1", "b2", "c3"  # worker names

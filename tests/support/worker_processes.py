@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job import PermanentFailure
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 
 RESTART_DELAY_S = 0.5  # quickstart's delay before it restarts a child
 

@@ -18,9 +18,9 @@ from socialsite.alerts.watch import AlertWatch
 from socialsite.container import Services
 from socialsite.management.base import OperatorCommand, count_of
 from socialsite.recipes.job_queue import OUTBOX
+from socialsite.recipes.job_worker import DEFAULT_CONCURRENCY, Worker
 from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks
 from socialsite.recipes.task_supervisor import TaskSupervisor
-from socialsite.recipes.worker import DEFAULT_CONCURRENCY, Worker
 from socialsite.store.errors import StoreError
 from socialsite.web.gc_tuning import freeze_startup_objects
 

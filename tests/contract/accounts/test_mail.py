@@ -15,7 +15,7 @@ from accounts.mail.values import RETRY_DELAYS_MS, SendMail, SentMail, encode_job
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from socialsite.store import Store
 from tests.support.mail_server import STAGES, MailServer, mail_server
 from tests.support.management import run_command

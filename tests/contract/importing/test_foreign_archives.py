@@ -18,7 +18,7 @@ import pytest
 from PIL import Image
 
 from socialsite.container import Services
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from tests.contract.importing.test_import_archives import attachment, note
 from tests.contract.importing.test_imports_by_people import mastodon
 from tests.support.imports import RULES, import_file, read_profile_posts, start_import

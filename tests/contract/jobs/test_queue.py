@@ -14,8 +14,8 @@ import redis
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job import Job
 from socialsite.recipes.job_queue import CONSUMER_GROUP, JobQueue
+from socialsite.recipes.job_worker import Worker
 from socialsite.recipes.process_identity import process_identity
-from socialsite.recipes.worker import Worker
 from socialsite.store import CommandRefused, Key, Store, StoreUnavailable
 from socialsite.store.key import KEY_PATTERN
 from tests.support.jobs import ALICE, BOB, FAST_RETRY_POLICY, take_one, take_payloads

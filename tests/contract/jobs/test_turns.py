@@ -6,7 +6,7 @@ import pytest
 
 from socialsite.container import Services
 from socialsite.recipes.job_queue import CONSUMER_GROUP, HEAVY_MS_PER_HOUR, HOUR_MS, MAX_JOBS_PER_SENDER, JobQueue
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from socialsite.store import Store, StoreFull
 from tests.support.jobs import ALICE, BOB, take_one, take_payloads
 from tests.support.topologies import Deployment

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from socialsite.migration.commands import MigrationSite, migrate
 from socialsite.migration.store_factory import open_store
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from socialsite.startup import NotUsable, open_services
 from socialsite.store import InvalidStoreUrl, Key, NotDurable, Store, StoreUnavailable, StoreUrls
 from socialsite.store.aof import track_nodes, wait_for_aof

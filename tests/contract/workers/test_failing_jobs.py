@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job import Job, PermanentFailure
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
-from socialsite.recipes.worker import JobHandler, Worker
+from socialsite.recipes.job_worker import JobHandler, Worker
 from socialsite.store import StoreUnavailable
 from tests.contract.workers.conftest import QUICK
 from tests.support.jobs import RecordingHandler, run_until_empty
@@ -103,7 +103,7 @@ async def test_jobs_that_cannot_be_performed_yet_are_left_to_others(queue: JobQu
 
 
 async def test_the_number_of_jobs_in_memory_is_limited(queue: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("socialsite.recipes.worker.MAX_JOBS_IN_MEMORY", 3)
+    monkeypatch.setattr("socialsite.recipes.job_worker.MAX_JOBS_IN_MEMORY", 3)
     patient = JobQueue(queue._store, retry_policy=RetryPolicy(retry_delays_ms=(NEVER_MS,)))
     failing = Failing(RuntimeError("no"))
     await queue.create_group()

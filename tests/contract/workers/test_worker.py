@@ -13,8 +13,8 @@ from socialsite.maintenance.key_families import is_backed_up
 from socialsite.management.commands.deadletters import JOB_DESCRIPTIONS
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import OUTBOX, QUEUE_NAMES, JobQueue, RetryPolicy
+from socialsite.recipes.job_worker import FETCH_WAIT_MS, Worker
 from socialsite.recipes.lock import lock_key
-from socialsite.recipes.worker import FETCH_WAIT_MS, Worker
 from socialsite.store import Key, Store, StoreUrls
 from tests.contract.workers.conftest import QUICK
 from tests.support.jobs import RecordingHandler, open_queue, run_until_empty

@@ -10,9 +10,9 @@ DEFINITION = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 PLAIN = frozenset(
     """
     affected algebra aof authentication autocomplete backends barrier base batched binaries bootstrap broadcaster
-    config copier deadletters diff disable dispatcher gate gc graceful health indexing init initial inventory
-    listener lookup merging meter mirrors multiprocess pagination partial plan postgres presenters pubsub purge
-    repartitioner router routing sampler scanning spec standalone startup streaming switcher tokenizer trim
+    concurrency config copier deadletters diff disable dispatcher gate gc graceful health indexing init initial
+    inventory listener lookup merging meter mirrors multiprocess pagination partial plan postgres presenters pubsub
+    purge repartitioner router routing sampler scanning spec standalone startup streaming switcher tokenizer trim
     trimming tuning validation
     """.split()  # noqa: SIM905 - a list of words
 )

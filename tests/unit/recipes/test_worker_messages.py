@@ -1,6 +1,6 @@
 """The backoff of a worker and the text of a failure's reason."""
 
-from socialsite.recipes.worker import MAX_REASON_LENGTH, backoff_s, format_reason
+from socialsite.recipes.job_worker import MAX_REASON_LENGTH, backoff_s, format_reason
 
 
 def test_the_backoff_doubles_from_50_ms_with_random_jitter() -> None:

@@ -16,7 +16,7 @@ from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
-from socialsite.recipes.worker import Worker
+from socialsite.recipes.job_worker import Worker
 from tests.support.api import OAuthClient
 from tests.support.browser import HttpBrowser, hidden_field
 from tests.support.imports import import_file
