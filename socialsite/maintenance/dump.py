@@ -69,7 +69,7 @@ async def _try_read_key_records(node: Node, keys: Sequence[str], probable_types:
     names = await node.execute_all([("TYPE", Key.parse(key)) for key in unknown])
     types = dict(probable_types)
     types.update((key, name.decode()) for key, name in zip(unknown, names, strict=True))
-    typed = [(key, types[key]) for key in keys if types[key] in FIRST_READS]
+    typed = [(Key.parse(key), types[key]) for key in keys if types[key] in FIRST_READS]
     first_reads: list[Command] = []
     for key, kind in typed:
         name, *arguments = FIRST_READS[kind]
@@ -82,7 +82,7 @@ async def _try_read_key_records(node: Node, keys: Sequence[str], probable_types:
             is_whole = cursor == b"0"
         else:
             is_whole = kind == "string" or len(value) <= FIRST_READ_ELEMENTS * (2 if kind == "zset" else 1)
-        if parts := flatten_reply(kind, value if is_whole else await _read_by_scan(node, Key.parse(key), kind)):
+        if parts := flatten_reply(kind, value if is_whole else await _read_by_scan(node, key, kind)):
             records.append(KeyRecord(str(key), kind, max(0, expires_ms), parts))
     return records
 
