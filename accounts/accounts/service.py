@@ -252,19 +252,13 @@ class AccountService(AccountLookup, Service):
     # Profile and state
 
     async def edit_profile(
-        self,
-        *,
-        account_id: AccountId,
-        private: bool | None = None,
-        caller: Caller | None = None,
-        **sent: str | None,
+        self, *, account_id: AccountId, private: bool | None = None, caller: Caller | None = None, **sent: str | None
     ) -> Account:
-        """Change the texts, by their names, and fields that are not None.
+        """Change the texts by their names, and the privacy, unless they are None.
 
-        Raises FieldErrors, and AccountNotFound if the account is deleted.
-
-        Raises AccountSilenced if the caller is silenced and changes a text. Followers stay if the account becomes
-        private or public. If it becomes public, pending follow requests are not accepted automatically.
+        Raises FieldErrors, AccountNotFound if the account is deleted, and AccountSilenced if the caller is silenced and
+        changes a text. Followers stay if the account becomes private or public. If it becomes public, pending follow
+        requests are not accepted automatically.
         """
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
         self.check_texts(split_texts(texts))
