@@ -43,7 +43,7 @@ async def test_a_damaged_file_is_refused_before_anything_is_written(world: World
         with pytest.raises(InvalidBackup):
             BackupReader(path).verify()
     path.write_bytes(whole + b"x")
-    with pytest.raises(InvalidBackup, match="follows"):
+    with pytest.raises(InvalidBackup, match="after its end mark"):
         BackupReader(path).verify()
 
 
