@@ -48,10 +48,12 @@ def decode_fields(stored: str) -> tuple[ProfileField, ...]:
 
 def keep_checks(stored: str, former: str) -> str:
     """Return the stored fields with the results of the checks of the former fields with the same value."""
-    known = {field.value: field for field in decode_fields(former)}
+    former_fields = {field.value: field for field in decode_fields(former)}
     return encode_fields(
-        ProfileField(field.name, field.value, known[field.value].verified_ms, known[field.value].checked_ms)
-        if field.value in known
+        ProfileField(
+            field.name, field.value, former_fields[field.value].verified_ms, former_fields[field.value].checked_ms
+        )
+        if field.value in former_fields
         else field
         for field in decode_fields(stored)
     )

@@ -191,13 +191,13 @@ class SanctionService:
     async def list_appeals(self, after_ms: int, limit: int) -> tuple[list[Sanction], int | None]:
         """Return open appeals, oldest first, and where the next page begins, or None after the last page."""
         references = [reference for reference, _at_ms in await self._sanctions.appeals.oldest(limit, after_ms)]
-        found = await self._sanctions.find_many(references)
-        for reference, sanction in zip(references, found, strict=True):
+        loaded_sanctions = await self._sanctions.find_many(references)
+        for reference, sanction in zip(references, loaded_sanctions, strict=True):
             if sanction is None or sanction.appeal is None:  # its account was deleted, or no appeal was stored
                 await self._sanctions.appeals.remove(reference)
             elif not sanction.is_appeal_open:  # a worker tells the person and closes the entry
                 await self._sanctions.due.add(reference, self._services.clock.now_ms())
-        appeals = [each for each in found if each is not None and each.is_appeal_open]
+        appeals = [each for each in loaded_sanctions if each is not None and each.is_appeal_open]
         next_ms = max((each.appeal.at_ms for each in appeals if each.appeal), default=None)
         return appeals, next_ms if len(references) == limit else None
 

@@ -181,7 +181,7 @@ def parse_environment(variables: Mapping[str, str]) -> dict[str, Any]:
 
     Raises ImproperlyConfigured with a sentence that names the variable.
     """
-    found: dict[str, Any] = {}
+    cleaned_values: dict[str, Any] = {}
     for name in FIELDS:
         text = variables.get(variable := variable_of(name), "").strip()
         if not text:
@@ -190,10 +190,10 @@ def parse_environment(variables: Mapping[str, str]) -> dict[str, Any]:
         try:
             if name not in LIST_SIZES and name not in TEXT_LENGTHS:
                 value = getattr(msgspec.convert({name: text}, SiteSettings, strict=False), name)
-            found[name] = _clean(name, value)
+            cleaned_values[name] = _clean(name, value)
         except (msgspec.ValidationError, Invalid):
             raise ImproperlyConfigured(f'{variable} has no valid value: "{text[:80]}".') from None
-    return found
+    return cleaned_values
 
 
 def variable_of(name: str) -> str:

@@ -147,8 +147,8 @@ async def announcements(request: SiteRequest) -> list[Json]:
     dismissed = require_account(request).preferences.dismissed_announcements
     now_ms, with_dismissed = request.services.clock.now_ms(), flag(api_fields(request), "with_dismissed")
     current = (each for each in request.services[SiteService].announcements if each.is_current(now_ms))
-    shown = [each for each in current if with_dismissed or each.id not in dismissed]
-    return [announcement_entity(each, each.id in dismissed) for each in shown]
+    listed_announcements = [each for each in current if with_dismissed or each.id not in dismissed]
+    return [announcement_entity(each, each.id in dismissed) for each in listed_announcements]
 
 
 @endpoint("write:accounts", needs_account=True)

@@ -108,9 +108,9 @@ class ArchiveWriter:
                 ("likes", self.sources.reactions.read_likes),
                 ("bookmarks", self.sources.bookmarks.read),
             ):
-                shown: list[str] = []
-                await self._write(f"{name}.json", self._collection(f"{name}.json", self._marked(read, shown)))
-                context[name] = shown[:URLS_ON_INDEX]
+                index_urls: list[str] = []
+                await self._write(f"{name}.json", self._collection(f"{name}.json", self._marked(read, index_urls)))
+                context[name] = index_urls[:URLS_ON_INDEX]
             await self._write_actor()
             context["pages"] = [page async for page in self._write_pages()]
             await self._write_text("index.html", await self._render("index", context))

@@ -110,8 +110,8 @@ class TrendService(Service):
         await self.candidates()
         tags = [ExploredHashtag(*each, self._hours.get(each.tag, ())[-HOURS:]) for each in self.cached]
         if len(tags) < limit:
-            known = {each.tag for each in tags}
-            tags += [each for each in self._without_held(self._newest_explored) if each.tag not in known]
+            trend_tags = {each.tag for each in tags}
+            tags += [each for each in self._without_held(self._newest_explored) if each.tag not in trend_tags]
         return tags[:limit]
 
     async def candidates(self) -> tuple[Trend, ...]:

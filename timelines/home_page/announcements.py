@@ -28,8 +28,8 @@ def render_announcements(request: SiteRequest) -> Placeholder | str:
         return ""
     viewer = request.account
     dismissed = viewer.preferences.dismissed_announcements if isinstance(viewer, Account) else ()
-    shown = unread(stored, dismissed, request.services.clock.now_ms())
-    return Placeholder(_render(shown, viewer is not None, get_language() or "")) if shown else ""
+    current = unread(stored, dismissed, request.services.clock.now_ms())
+    return Placeholder(_render(current, viewer is not None, get_language() or "")) if current else ""
 
 
 @lru_cache(maxsize=256)

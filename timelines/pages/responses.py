@@ -131,7 +131,7 @@ def _texts_by_kind(account: Account) -> dict[str, TemplateContext]:
 
     They are no lists, because the cache of pages accepts none.
     """
-    shown = dict[str, TemplateContext](texts={}, links={}, new_profiles={}, fields={})
+    texts_by_kind = dict[str, TemplateContext](texts={}, links={}, new_profiles={}, fields={})
     for text, value in account.texts.items():
         if not value:
             continue
@@ -139,16 +139,18 @@ def _texts_by_kind(account: Account) -> dict[str, TemplateContext]:
             case "name":
                 pass
             case "text":
-                shown["texts"][text.name] = SafeString(post_html(value).replace("<br>", "\n"))
+                texts_by_kind["texts"][text.name] = SafeString(post_html(value).replace("<br>", "\n"))
             case "link":
-                shown["links"][text.name] = value
+                texts_by_kind["links"][text.name] = value
             case "moved":
-                shown["new_profiles"][text.name] = value
+                texts_by_kind["new_profiles"][text.name] = value
             case "fields":
-                shown["fields"] = {str(number): _field(each) for number, each in enumerate(account.filled_fields)}
+                texts_by_kind["fields"] = {
+                    str(number): _field(each) for number, each in enumerate(account.filled_fields)
+                }
             case _:
                 assert_never(text.kind)
-    return shown
+    return texts_by_kind
 
 
 def _field(field: ProfileField) -> TemplateContext:

@@ -157,10 +157,10 @@ class PostRepository:
 
     async def find_tombstone(self, account_id: AccountId, post_id: PostId) -> Post | None:
         """Return the author and parent of a deleted post of the account, from its tombstone. Waits for replicas."""
-        held = await self._posts.write("GET", keys.post(post_id))
-        if not held or held.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
+        stored_value = await self._posts.write("GET", keys.post(post_id))
+        if not stored_value or stored_value.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
             return None
-        return Post(post_id, account_id, "", parse_tombstone(post_id, held).in_reply_to)
+        return Post(post_id, account_id, "", parse_tombstone(post_id, stored_value).in_reply_to)
 
     async def find_state(self, post_id: PostId) -> Post | PostState:
         stored = decode_stored(await self._posts.execute("GET", keys.post(post_id)))
@@ -240,8 +240,8 @@ class PostRepository:
         """Return the record of the first request with this key. If this request is the first, store `offered`."""
         key = keys.idempotency_record(account_id, key_digest)
         claim = ("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
-        held = await self._posts.write(*claim)
-        return offered if held is None else parse_idempotency_record(held)
+        stored_id = await self._posts.write(*claim)
+        return offered if stored_id is None else parse_idempotency_record(stored_id)
 
     async def withdraw_claim(self, account_id: AccountId, key_digest: str | None, claim: IdempotencyRecord) -> None:
         """Delete a reserved id, and let its idempotency key expire. Call this before anything else is written."""
@@ -264,8 +264,8 @@ class PostRepository:
         """
         key = keys.idempotency_record(account_id, key_digest)
         args = [str(current), str(offered), IDEMPOTENCY_TTL_S]
-        held = await self._posts.write(*REPLACE_VALUE_SCRIPT.command([key], args))
-        return parse_idempotency_record(held)
+        replaced_value = await self._posts.write(*REPLACE_VALUE_SCRIPT.command([key], args))
+        return parse_idempotency_record(replaced_value)
 
     async def abandon_id(self, post_id: PostId) -> WriteResult:
         """Mark a reserved id as superseded if its post was never written.

@@ -227,16 +227,16 @@ class ReportService(Service):
     ) -> tuple[list[Report], int | None]:
         """Return closed reports, the last closed first, and the number to skip for the next page."""
         page = await self.reports.closed(CLOSED_PAGE, skip)
-        shown = [each for each in page if category in (None, each.category) and each.target_id != staff_id]
-        return shown, skip + CLOSED_PAGE if len(page) == CLOSED_PAGE else None
+        visible_reports = [each for each in page if category in (None, each.category) and each.target_id != staff_id]
+        return visible_reports, skip + CLOSED_PAGE if len(page) == CLOSED_PAGE else None
 
     async def of_account(self, staff_id: AccountId, account_id: AccountId, limit: int) -> AccountReports:
         """Return the reports about and by an account. Reports about the staff member are left out."""
         about, by, (about_count, by_count) = await run_together(
             self.reports.about(account_id, limit), self.reports.by(account_id, limit), self.reports.count(account_id)
         )
-        shown = [each for each in by if each.target_id != staff_id]
-        return AccountReports(about, shown, about_count, by_count - len(by) + len(shown))
+        visible_reports = [each for each in by if each.target_id != staff_id]
+        return AccountReports(about, visible_reports, about_count, by_count - len(by) + len(visible_reports))
 
     async def find_claim(self, report: Report) -> Claim | None:
         """Return the claim on the open reports about the account, unless it has ended."""
