@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from django.forms import Form
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.urls.converters import get_converters
 
@@ -103,7 +102,7 @@ def _names_read(function: Callable[..., Any], depth: int = 4) -> frozenset[str]:
     A name is what is read from a mapping, or a constant beside it in a call. Names that a loop computes are absent.
     """
     if isinstance(function, type):
-        return frozenset(function.base_fields) if issubclass(function, Form) else frozenset()
+        return frozenset(getattr(function, "base_fields", ()))  # a form
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError):
@@ -136,6 +135,6 @@ def _reads_fields(function: Callable[..., Any]) -> bool:
     if not (getattr(function, "__module__", None) or "").startswith(PACKAGES):
         return False
     if isinstance(function, type):
-        return issubclass(function, Form)
+        return hasattr(function, "base_fields")
     annotations = getattr(inspect.unwrap(function), "__annotations__", {}).values()
     return any(name in str(annotation) for annotation in annotations for name in FIELD_TYPES)
