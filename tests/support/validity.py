@@ -17,7 +17,6 @@ import django
 
 from tests.support.daphnes import ROOT
 from tests.support.demo_site import demo_visitor, find_conversation, generate_activity
-from tests.support.routes import routes
 from tests.support.sites import QuickstartSite
 from tests.support.visitor import HttpVisitor
 
@@ -55,6 +54,8 @@ def main() -> int:
     jar = find_checker()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     django.setup()
+    from tests.support.routes import routes  # reads the settings
+
     logging.getLogger("httpx").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory() as data:
         site = QuickstartSite(Path(data) / "data", "--port", "0").wait_until_ready()
