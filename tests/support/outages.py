@@ -56,10 +56,7 @@ def run_outage(servers: OutageServers, blow: Callable[[], None], *, confirmed: b
     `confirmed`: run with REQUIRE_REPLICAS=1.
     """
     settings = {"REQUIRE_REPLICAS": "1" if confirmed else "0"}
-    with (
-        tempfile.TemporaryDirectory(prefix="outage") as directory,
-        running_site(servers.url, **settings) as site,
-    ):
+    with tempfile.TemporaryDirectory(prefix="outage") as directory, running_site(servers.url, **settings) as site:
         load = SteadyLoad(site.url, Path(directory))
         with load:
             time.sleep(STEADY_LOAD_S)
