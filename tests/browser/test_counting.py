@@ -6,7 +6,7 @@ from itertools import islice
 from tests.browser.conftest import OpenReader
 from tests.support.corpora import read_posts
 from tests.support.hostile_input import all_payloads, select_publishable
-from tests.unit.text.test_text_conformance import grapheme_cases
+from tests.unit.text.test_text import grapheme_cases
 from timelines.text.post_text import grapheme_count, post_length
 
 COUNTED = """async (texts) => {

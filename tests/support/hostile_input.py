@@ -47,7 +47,7 @@ def read_naughty_strings() -> list[str]:
 
 
 def select_publishable(texts: Iterable[str]) -> list[str]:
-    """Return the texts that may be posted. tests/unit/text/test_text_conformance.py checks the refused ones."""
+    """Return the texts that may be posted. tests/unit/text/test_text.py checks the refused ones."""
     publishable = []
     for text in texts:
         with contextlib.suppress(TextRefused):

@@ -1,4 +1,4 @@
-"""Mails in every language: each kind can be built, and states its language and direction."""
+"""The languages of mails, and the texts of sanctions."""
 
 from typing import get_args
 
@@ -8,6 +8,8 @@ from django.core.mail import EmailMultiAlternatives
 
 from accounts.mail.message import build_message
 from accounts.mail.values import MailKind, SendMail
+from accounts.sanctions.texts import describe_kind
+from socialsite.errors import AccountSilenced
 from socialsite.ids import AccountId
 
 FACTS = {
@@ -44,3 +46,9 @@ def test_the_subject_is_in_the_language_of_the_mail() -> None:
 def build_mail(kind: MailKind, language: str) -> EmailMultiAlternatives:
     job = SendMail(AccountId(1), "m1", kind, "alice@example.org", language, 1_795_187_640_123)
     return build_message(job, FACTS, "Socialsite")
+
+
+def test_the_decision_and_the_refusal_name_the_same_end_of_a_silence() -> None:
+    time = "1 Jan 1970, 00:02 UTC"
+    assert time in describe_kind("silence", 60_001)
+    assert time in str(AccountSilenced(60_001).message)

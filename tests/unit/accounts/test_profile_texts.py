@@ -1,15 +1,19 @@
-"""Validation of display names, bios and links."""
+"""The texts of a profile, and preferences."""
 
 from functools import partial
 
 import pytest
+from msgspec import structs
 
 from accounts.accounts.validation import InvalidText, clean_profile_text
+from accounts.domain import Preferences, decode_preferences, encode_preferences
 from accounts.forms import complete_link
 from accounts.profile_texts import PROFILE_TEXTS
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
+
 NAME, BIO, LINK = (PROFILE_TEXTS[name] for name in ("display_name", "bio", "link"))
+
 clean_name, clean_bio, clean_link = (partial(clean_profile_text, text) for text in (NAME, BIO, LINK))
 
 
@@ -132,3 +136,13 @@ def test_a_typed_address_may_have_no_scheme(typed, link):
 
 def test_a_link_has_a_bounded_length():
     assert code_of(clean_link, "https://example.org/" + "a" * LINK.limit) == "too_long"
+
+
+def test_preferences_of_an_earlier_release_have_the_defaults_of_new_fields() -> None:
+    assert decode_preferences("").is_discoverable
+    assert decode_preferences('[true,"de",["fr"],"unlisted"]') == Preferences(True, "de", ("fr",), "unlisted")
+
+
+def test_preferences_are_read_as_they_were_stored() -> None:
+    hidden = structs.replace(Preferences(), is_discoverable=False)
+    assert decode_preferences(encode_preferences(hidden)) == hidden

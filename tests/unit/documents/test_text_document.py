@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.support.corpora import corpus_json, corpus_text, twitter_text
 from tests.support.hostile_input import COLLECTIONS, read_naughty_strings, read_script_payloads
 from tests.unit.text.test_linkify_conformance import EXCEPTIONS, RETIRED_DOMAINS, SUITES
-from tests.unit.text.test_text_conformance import CHANGED_SINCE_15_0, grapheme_cases
+from tests.unit.text.test_text import CHANGED_SINCE_15_0, grapheme_cases
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "text.md").read_text()
 

@@ -1,9 +1,10 @@
-"""Values of the job queue and their parsing, without a server."""
+"""The shapes of queues, and the messages of workers."""
 
 import pytest
 
 from socialsite.recipes.job import parse_payload
 from socialsite.recipes.job_queue import DeadLetter, QueueDepth, RetryPolicy, parse_dead_letter, validated_stream_id
+from socialsite.recipes.job_worker import MAX_REASON_LENGTH, backoff_s, format_reason
 
 
 def test_the_number_of_tries_is_one_more_than_the_number_of_delays() -> None:
@@ -39,3 +40,17 @@ def test_an_invalid_dead_letter_id_is_refused(text: str) -> None:
 
 def test_a_valid_dead_letter_id_is_returned_unchanged() -> None:
     assert validated_stream_id("1763650440000-0") == "1763650440000-0"
+
+
+def test_the_backoff_doubles_from_50_ms_with_random_jitter() -> None:
+    for attempt in range(12):
+        longest = 0.05 * 2 ** min(attempt, 6)
+        delays_s = [backoff_s(attempt) for _ in range(2_000)]
+        assert longest / 2 <= min(delays_s) < 0.55 * longest
+        assert 0.95 * longest < max(delays_s) <= longest
+
+
+def test_a_reason_is_one_short_line() -> None:
+    assert format_reason(ValueError("a\nb\x1b[1m \u00e9")) == r"ValueError: a\nb\x1b[1m \xe9"
+    assert format_reason(RuntimeError("x" * 900)) == "RuntimeError: " + "x" * (MAX_REASON_LENGTH - 14)
+    assert MAX_REASON_LENGTH == 500

@@ -1,4 +1,4 @@
-"""Wrong arguments of a command give one line and exit status 1, without the usage text of --help."""
+"""The errors of the store, and those of wrong use."""
 
 import os
 import subprocess
@@ -9,10 +9,14 @@ import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from socialsite.management.base import SiteCommand
+from socialsite.store import StoreFull, StoreUnavailable
+from socialsite.store.errors import parse_error
 from tests.support.random_tests import mostly_nightly
 
 ROOT = Path(__file__).resolve().parents[3]
+
 OURS = ("socialsite", "accounts", "timelines")
+
 COMMANDS = sorted(name for name, app in get_commands().items() if app in OURS and name != "check")
 
 
@@ -83,3 +87,18 @@ def test_a_backup_replaces_only_a_regular_file(tmp_path: Path) -> None:
     for place in (tmp_path / "pipe", tmp_path, Path()):
         with pytest.raises(CommandError, match="is no file: name one to be written"):
             call_command("backup", str(place))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OOM command not allowed when used memory > 'maxmemory'.",
+        "MISCONF Errors writing to the AOF file: No space left on device",
+    ],
+)
+def test_replies_about_missing_memory_or_disk_raise_store_full(text: str) -> None:
+    assert type(parse_error(text)) is StoreFull
+
+
+def test_a_loading_server_is_temporarily_unavailable() -> None:
+    assert type(parse_error("LOADING Redis is loading the dataset in memory")) is StoreUnavailable

@@ -1,4 +1,4 @@
-"""Accent folding of search: optional marks are ignored, marks that distinguish words are not."""
+"""Accents and scripts of texts."""
 
 import time
 import unicodedata
@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 from timelines.search.query import QueryInvalid, SearchQuery, parse_query
 from timelines.text.accents import fold_accents, remove_marks
 from timelines.text.tokenizer import index_terms, name_prefixes, normalize_spelling, tokenize
+from timelines.text.unicode_script import find_script, scripts_of_languages
 from timelines.visibility.filter import KeywordFilter, find_filters
 
 BASES = ("a", "ø", "ι", "и", "е", "і\u0308", "ا", "ٱ", "و", "ש", "か", "क", "1", " ")
+
 MARKS = "\u0300\u0301\u0306\u0308\u0323\u0345\u0360\u0640\u064b\u064e\u0653\u0654\u0655\u05b8\u3099\u0951"
+
 marked = st.text(alphabet="".join(BASES) + MARKS, max_size=12)
+
 texts = st.text(max_size=60) | marked | st.text(alphabet="éñåøßİıæœþёйїώأإآەשָׁがािो가각", max_size=30)
+
 KEPT_AS_THEY_ARE = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Devanagari}\p{Bengali}"
     r"\p{Tamil}\p{Telugu}\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Tibetan}\p{Thaana}"
@@ -181,3 +186,17 @@ def test_hostile_marks_take_no_longer_than_letters(text: str) -> None:
     began = time.process_time()
     fold_accents(normalize_spelling(text))
     assert time.process_time() - began < 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [("Guten Tag", "Latin"), ("안녕하세요 hi", "Hangul"), ("สวัสดี", "Thai"), ("ひらがな漢字", "Han"), ("123 !?", "")],
+)
+def test_the_script_of_most_letters_counts(text: str, script: str) -> None:
+    assert find_script(text) == script
+
+
+def test_languages_without_an_own_script_are_latin() -> None:
+    assert scripts_of_languages("de-DE,de;q=0.9,en;q=0.8") == {"Latin"}
+    assert scripts_of_languages("ko,en;q=0.5") == {"Hangul", "Latin"}
+    assert scripts_of_languages("*") == frozenset()

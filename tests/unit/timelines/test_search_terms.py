@@ -1,4 +1,4 @@
-"""Search terms of texts and queries."""
+"""The terms of a search, and where they are searched."""
 
 import unicodedata
 from contextlib import suppress
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from socialsite.ids import MAX_ID, ms_from_id
 from timelines.search.query import INDEX_TERMS_CAP, QUERY_LENGTH_CAP, QueryInvalid, SearchQuery, parse_query
+from timelines.search.repository import partition_of_post, term_digest, term_keys
 from timelines.text.tokenizer import index_terms, name_prefixes, normalize_spelling, required_terms, tokenize
 
 texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#@_-.\"é'", max_size=40)
@@ -167,3 +168,14 @@ def test_a_query_has_a_prefix_for_accounts_or_hashtags(query: str, account: str,
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))
 def test_ascii_texts_are_split_like_all_other_texts(text: str) -> None:
     assert (*tokenize(text), "e") == tokenize(f"{text} é")
+
+
+def test_the_keys_of_postings_are_the_same_as_in_earlier_releases() -> None:
+    """With other keys an existing index would return nothing, and its entries would never be deleted."""
+    assert (partition_of_post(4096), term_digest("tea").hex()) == (1, "4b1891551d4c")
+    assert term_keys(3, [term_digest("tea"), term_digest("cake")]) == [
+        "search:{s3}:term:4b1891551d4c",
+        "search:{s3}:rare:341",
+        "search:{s3}:term:9904b860c3ba",
+        "search:{s3}:rare:96",
+    ]

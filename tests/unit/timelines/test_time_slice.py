@@ -1,14 +1,17 @@
-"""Passes of a worker's time slice overlap, stop at the deadline, and are awaited after a failure."""
+"""Passes of a fan-out, and their time slices."""
 
 import asyncio
+from dataclasses import dataclass
 
 import pytest
 
 from socialsite.ids import AccountId
 from timelines.fanout.time_slice import MAX_CONCURRENT_PASSES, run_slice
-from timelines.graph.follow import PassCursor, PassPage
+from timelines.graph.edge_list import LAYOUT_VERSION_FACTOR, from_stored_cursor, share_room, to_stored_cursor
+from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 
 Page = PassPage[AccountId]
+
 PAGES = 7
 
 
@@ -80,3 +83,32 @@ async def test_a_cancelled_slice_cancels_its_passes() -> None:
     with pytest.raises(asyncio.CancelledError):
         await turn
     assert passes.delivered == []
+
+
+@dataclass(frozen=True)
+class Generation:
+    """The one attribute of a partition layout that a cursor uses."""
+
+    version: int
+
+
+CURSOR = PassCursor(7, 1_700_000_000_000, 42)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "room", "shares"),
+    [
+        ([], 5, []), ([3], 5, [3]), ([3, 3, 3], 5, [3, 2]), ([5, 5], 5, [5]), ([3, 3], 0, []),
+        ([0, 4, 4], 5, [0, 4, 1]), ([9], 5, [5]),
+    ],
+)  # fmt: skip
+def test_partitions_share_the_page_size_in_their_order(sizes: list[int], room: int, shares: list[int]) -> None:
+    assert share_room(sizes, room) == shares
+
+
+def test_a_cursor_is_valid_only_for_its_own_layout() -> None:
+    for generation in (0, 1, 5):
+        written = to_stored_cursor(Generation(generation), CURSOR)
+        assert written.partition == generation * LAYOUT_VERSION_FACTOR + CURSOR.partition
+        assert from_stored_cursor(Generation(generation), written) == CURSOR
+        assert from_stored_cursor(Generation(generation + 1), written) == FIRST_PASS

@@ -1,7 +1,8 @@
-"""CSRF tokens of pages are valid for Django's own check."""
+"""The CSRF token, and the origin of a request."""
 
 from collections import Counter
 
+import pytest
 from django.middleware.csrf import (
     CSRF_ALLOWED_CHARS,
     CSRF_SECRET_LENGTH,
@@ -12,6 +13,7 @@ from django.middleware.csrf import (
 )
 
 from socialsite.web.csrf import mask_secret
+from socialsite.web.websocket import is_own_origin
 
 
 def test_django_unmasks_every_token_to_the_secret():
@@ -31,3 +33,46 @@ def test_masks_do_not_repeat_and_their_characters_are_uniformly_distributed():
     assert set(counts) == set(CSRF_ALLOWED_CHARS)
     even = len(masks) * CSRF_SECRET_LENGTH / len(CSRF_ALLOWED_CHARS)  # mean 1,032, deviation 32
     assert all(abs(count - even) < 7 * even**0.5 for count in counts.values())
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "own"),
+    [
+        ("http://example.org", "example.org", True),
+        ("HTTP://Example.org", "example.ORG", True),
+        ("http://example.org:8000", "example.org:8000", True),
+        ("http://[::1]:8000", "[::1]:8000", True),
+        ("https://example.org", "example.org", False),
+        ("http://example.org", "example.org:8000", False),
+        ("http://example.org.evil.example", "example.org", False),
+        ("http://evil.example", "example.org", False),
+        ("http://evil.example", "evil.example", False),  # a foreign host name that resolves to this site
+        ("null", "example.org", False),
+        ("", "example.org", False),
+        ("http://", "", False),
+        ("http://example.org,http://example.org", "example.org", False),
+    ],
+)
+def test_only_own_pages_may_connect_over_http(settings, origin, host, own) -> None:
+    settings.HTTPS = False
+    settings.ALLOWED_HOSTS = ["example.org", "[::1]"]
+    settings.CSRF_TRUSTED_ORIGINS = []
+    assert is_own_origin(origin, host) is own
+
+
+@pytest.mark.parametrize(
+    ("origin", "own"),
+    [
+        ("https://example.org", True),
+        ("http://example.org", False),
+        ("https://app.example.net", True),
+        ("https://deep.sub.example.com", True),
+        ("http://sub.example.com", False),
+        ("https://example.com.evil.example", False),
+    ],
+)
+def test_https_pages_and_trusted_origins_may_connect(settings, origin, own) -> None:
+    settings.HTTPS = True
+    settings.ALLOWED_HOSTS = ["example.org"]
+    settings.CSRF_TRUSTED_ORIGINS = ["https://app.example.net", "https://*.example.com"]
+    assert is_own_origin(origin, "example.org") is own
