@@ -9,6 +9,7 @@ from timelines.live.channels import PUBLIC_TOPIC, Channel
 from timelines.live.frames import FrameEncoder
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
 from timelines.pages.page import HydratedPost, PollState, Quote, ViewerState
+from timelines.posts.post import Post
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.filter import KeywordFilter
@@ -23,7 +24,15 @@ SENDS_PER_SLICE = 100
 
 Filters = tuple[KeywordFilter, ...]
 FrameKey = tuple[
-    FrameEncoder, str, str, ViewerState | None, KeywordFilter | None, Filters, PollState | None, Quote | None
+    FrameEncoder,
+    str,
+    str,
+    ViewerState | None,
+    KeywordFilter | None,
+    Filters,
+    PollState | None,
+    Quote | None,
+    Post | None,
 ]
 FrameCache = dict[FrameKey, TextFrame | None]
 """The frames of one post during one `send`, because most readers see the same post."""
@@ -35,7 +44,7 @@ def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
     shown_post = entry.shown
     return (
         socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter,
-        entry.matching_filters, shown_post.poll, shown_post.quote,
+        entry.matching_filters, shown_post.poll, shown_post.quote, shown_post.parent,
     )  # fmt: skip
 
 

@@ -7,8 +7,9 @@ from socialsite.web.patterns import mark, render_pattern
 
 EntryValue = Literal[
     "entry_id", "label_id", "original_id", "booster_handle", "booster_name", "url", "handle", "name", "avatar_html",
-    "created_iso", "created_text", "edited_iso", "edited_text", "version", "in_reply_to", "replied_handle", "warning",
-    "language", "text_html", "lines_html", "pictures_html", "card_html", "poll_html", "quote_html", "actions_html",
+    "created_iso", "created_text", "edited_iso", "edited_text", "version", "in_reply_to", "replied_handle",
+    "parent_text", "warning", "language", "text_html", "lines_html", "pictures_html", "card_html", "poll_html",
+    "quote_html", "actions_html",
 ]  # fmt: skip
 """The name of a value of an entry. The values are HTML: texts are escaped."""
 _MARKS = {name: mark(name) for name in get_args(EntryValue)}
@@ -20,6 +21,7 @@ class EntryShape(NamedTuple):
     audience: str
     is_reply: bool
     has_replied_author: bool
+    has_parent: bool
     is_long: bool
     is_edited: bool
     has_language: bool

@@ -173,6 +173,8 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     preview: LinkPreview | None = None
     matching_filters: tuple[KeywordFilter, ...] = ()
     """All filters of the viewer that match the post, also those of other places. Only API clients read them."""
+    parent: Post | None = None
+    """The post of another account that a reply answers, if a line of it is shown and the viewer may see it."""
 
     @property
     def id(self) -> PostId:

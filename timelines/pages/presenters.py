@@ -21,6 +21,7 @@ from django.utils.translation import get_language, gettext
 from accounts.domain import Author, picture_url
 from accounts.models import Account
 from accounts.presenters import texts_json
+from socialsite.characters import split_clusters
 from socialsite.clock import DAY_MS
 from socialsite.web.page_cache import RenderedParts
 from socialsite.web.patterns import mark, render_pattern
@@ -33,6 +34,7 @@ from timelines.pages.pictures import (
     are_pictures_hidden,
     attachment_json,
     attachment_url,
+    describe_post,
     is_sensitive,
     pictures_context,
 )
@@ -50,6 +52,8 @@ FRAGMENT_CACHE_SIZE = 8_192
 """The number of results that each cache keeps. A rendered entry takes a few kB."""
 PICTURES_CACHE_SIZE = 2_048
 MINUTES_PER_DAY = 1_440
+SHOWN_OF_PARENT = 160
+"""The maximum number of characters that a reply shows of its parent. A line is shorter on most screens."""
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
 
@@ -262,11 +266,20 @@ def _shape_and_values(entry: HydratedPost, language: str) -> tuple[EntryShape, d
     if post.in_reply_to is not None:
         values["in_reply_to"] = post.in_reply_to
         values["replied_handle"] = (entry.replied_author or author).handle
+        values["parent_text"] = "" if entry.parent is None else _first_words(entry.parent)
     if details is not None:
         values |= _detail_values(entry, details, language)
     if entry.preview is not None:
         values["card_html"] = _card_html(entry.preview)
     return _shape_of(entry, details or NO_DETAILS), values
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _first_words(post: Post) -> str:
+    """Return the beginning of the description of a post, on one line."""
+    text = describe_post(post)
+    clusters = split_clusters(text[:SHOWN_OF_PARENT])
+    return escape(" ".join("".join(clusters[:-1] if len(text) > SHOWN_OF_PARENT else clusters).split()))
 
 
 def _detail_values(entry: HydratedPost, details: PostDetails, language: str) -> dict[EntryValue, object]:
@@ -289,6 +302,7 @@ def _shape_of(entry: HydratedPost, details: PostDetails) -> EntryShape:
         audience=NAME_BY_AUDIENCE[entry.post.audience],
         is_reply=entry.post.in_reply_to is not None,
         has_replied_author=entry.replied_author is not None,
+        has_parent=entry.parent is not None,
         is_long=not details.spoiler_text and entry.post.text.count("\n") > MAX_LINES_UNFOLDED,
         is_edited=details.version > 0,
         has_language=details.language is not None,

@@ -24,7 +24,13 @@ from timelines.previews.preview import link_of
 from timelines.previews.repository import ExpiredPreviews, read_previews
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import read_earlier_boosters
-from timelines.visibility.rights import FOLLOWED_CONTEXTS, LANGUAGE_CONTEXTS, AllowedAuthors, ViewContext
+from timelines.visibility.rights import (
+    FOLLOWED_CONTEXTS,
+    LANGUAGE_CONTEXTS,
+    PARENT_CONTEXTS,
+    AllowedAuthors,
+    ViewContext,
+)
 from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 FACTS_CAP = 200_000
@@ -46,8 +52,8 @@ class PostFactsCache:
         self.author_of: dict[PostId, AccountId] = {}
         self.original_of: dict[PostId, tuple[PostId, AccountId]] = {}
         """The original and its author by the id of the boost."""
-        self.replied_author_of: dict[PostId, AccountId] = {}
-        """The author of the parent by the id of the reply."""
+        self.parent_of: dict[PostId, tuple[PostId, AccountId]] = {}
+        """The parent and its author by the id of the reply."""
         self.quoted_of: dict[PostId, tuple[PostId, AccountId]] = {}
         """The quoted post and its author by the id of the quote."""
         self.link_of: dict[PostId, str] = {}
@@ -57,15 +63,15 @@ class PostFactsCache:
         if len(self.author_of) > FACTS_CAP:
             self.author_of.clear()
             self.original_of.clear()
-            self.replied_author_of.clear()
+            self.parent_of.clear()
             self.quoted_of.clear()
             self.link_of.clear()
         for post in posts:
             self.author_of[post.id] = post.author_id
             if post.boost_of is not None and post.boosted_author_id is not None:
                 self.original_of[post.id] = post.boost_of, post.boosted_author_id
-            if post.reply_to_author_id is not None:
-                self.replied_author_of[post.id] = post.reply_to_author_id
+            if post.in_reply_to is not None and post.reply_to_author_id is not None:
+                self.parent_of[post.id] = post.in_reply_to, post.reply_to_author_id
             details = post.details
             if details is not None and details.quote_of is not None and details.quoted_author_id is not None:
                 self.quoted_of[post.id] = details.quote_of, details.quoted_author_id
@@ -94,8 +100,13 @@ class PostFactsCache:
 
     def replied_authors_of(self, post_ids: Iterable[PostId]) -> set[AccountId]:
         """Return the authors of the parents of the replies among `post_ids`, if the cache has them."""
-        replied_author_of = self.replied_author_of
-        return {replied_author_of[post_id] for post_id in post_ids if post_id in replied_author_of}
+        parent_of = self.parent_of
+        return {parent_of[post_id][1] for post_id in post_ids if post_id in parent_of}
+
+    def parents_of(self, post_ids: Iterable[PostId]) -> set[PostId]:
+        """Return the parents of those of the posts that the cache knows as replies to other accounts."""
+        replies = [(post_id, *self.parent_of[post_id]) for post_id in post_ids if post_id in self.parent_of]
+        return {parent for reply, parent, author in replies if author != self.author_of[reply]}
 
     def authors_of(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
         """Return the cached authors, and whether the author of every post is cached."""
@@ -143,6 +154,8 @@ class HydrationState:
             rights for rights in self.rights if rights.context in LANGUAGE_CONTEXTS and rights.viewer_id is not None
         ]
         """The rights whose viewers' languages are not read yet."""
+        self._read_parent_ids: set[PostId] = set()
+        self._shows_parents = any(rights.context in PARENT_CONTEXTS for rights in self.rights)
         if len(viewers) == 1:
             viewer_id, context, _, _ = viewers[0]
             self._shows_boosts_once = context in FOLLOWED_CONTEXTS
@@ -178,7 +191,7 @@ class HydrationState:
         wanted_ids = list(dict.fromkeys([*shown_ids, *quotes.values()]))
         known_author_ids, is_all = facts.authors_of(wanted_ids)
         known_author_ids.update(author_ids)
-        await self._read(wanted_ids, known_author_ids, quotes=quotes)
+        await self._read(wanted_ids, known_author_ids, (), quotes, self._find_unread_parents(post_ids, wanted_ids))
         if not is_all:
             await self._read_rest(post_ids, wanted_ids)
         if self._shows_boosts_once:
@@ -205,20 +218,24 @@ class HydrationState:
         author_ids: Collection[AccountId],
         replied_author_ids: Collection[AccountId] = (),
         quotes: Mapping[PostId, PostId] = NO_QUOTES,
+        parent_ids: Collection[PostId] = (),
     ) -> None:
         """Read posts, authors and rights in one round trip per node.
 
-        Authors of parents come from `replied_author_ids`, or else from the facts cache. Only their account data is
-        read, and no rights. `quotes` has the quoted post of each quote whose consent is read.
+        Authors of parents come from `replied_author_ids`, or else from the facts cache. Their account data and the
+        viewer's relations to them are read. `quotes` has the quoted post of each quote whose consent is read,
+        `parent_ids` the parents of which entries show a line.
         """
         sources, viewer_ids = self._sources, self._rights_by_viewer
         parent_author_ids = replied_author_ids or sources.facts.replied_authors_of(post_ids)
+        related_ids = {*author_ids, *parent_author_ids}
+        self._read_parent_ids.update(parent_ids)
         reads: list[Read[Any]] = [
-            sources.posts.read_many(post_ids),
+            sources.posts.read_many([*post_ids, *parent_ids]),
             read_counts(post_ids).allow_lag(self._counts_may_lag),
-            sources.authors.read_authors({*author_ids, *parent_author_ids}),
+            sources.authors.read_authors(related_ids),
             *[rights.read_allowed(author_ids) for rights in self._rights_by_rule],
-            *[read_viewer_relations(id, post_ids, author_ids, self._now_ms) for id in viewer_ids],
+            *[read_viewer_relations(id, post_ids, related_ids, self._now_ms) for id in viewer_ids],
         ]
         choosers, self._rights_by_language = self._rights_by_language, []
         if self._homes:  # one read for each author needs fewer commands than one for each home
@@ -239,6 +256,7 @@ class HydrationState:
         for rights in reversed(choosers):
             rights.languages = results.pop().languages
         posts = await sources.posts.load_existing(stored_posts)
+        self.loaded.parents |= {post_id: posts.pop(post_id) for post_id in parent_ids if post_id in posts}
         self.loaded.add(posts, counts, authors)
         self._loaded_author_ids.update(author_ids)
         self._add_rights(author_ids, results)
@@ -273,14 +291,28 @@ class HydrationState:
         replied_author_ids = facts.replied_authors_of(self.loaded.posts) - self.loaded.authors.keys()
         quotes = self._find_unread_quotes(post_ids)
         author_ids = (author_ids | self._quoted_authors(quotes)) - self._loaded_author_ids
-        if original_ids or author_ids or replied_author_ids or quotes:
+        parent_ids = self._find_unread_parents(post_ids, read_ids)
+        if original_ids or author_ids or replied_author_ids or quotes or parent_ids:
             missing_ids = original_ids | set(quotes.values()).difference(read_ids)
-            await self._read(sorted(missing_ids), author_ids, replied_author_ids, quotes)
+            await self._read(sorted(missing_ids), author_ids, replied_author_ids, quotes, parent_ids)
             facts.add(self.loaded.posts.values())
-        while quotes := self._find_unread_quotes(post_ids):  # of originals, and of quoted posts
+        while True:  # of originals, and of quoted posts
+            quotes, parent_ids = self._find_unread_quotes(post_ids), self._find_unread_parents(post_ids, ())
+            if not (quotes or parent_ids):
+                break
             missing_ids = set(quotes.values()) - self.loaded.posts.keys()
-            await self._read(sorted(missing_ids), self._quoted_authors(quotes) - self._loaded_author_ids, (), quotes)
+            author_ids = self._quoted_authors(quotes) - self._loaded_author_ids
+            replied_author_ids = facts.replied_authors_of(self.loaded.posts) - self.loaded.authors.keys()
+            await self._read(sorted(missing_ids), author_ids, replied_author_ids, quotes, parent_ids)
             facts.add(self.loaded.posts.values())
+
+    def _find_unread_parents(self, post_ids: Sequence[PostId], read_ids: Iterable[PostId]) -> set[PostId]:
+        """Return the known parents of the posts, and of originals, that are not read yet and are not in `read_ids`."""
+        facts = self._sources.facts
+        if not (self._shows_parents and facts.parent_of):
+            return set()
+        parent_ids = facts.parents_of([*post_ids, *facts.originals_of(post_ids)])
+        return parent_ids - self._read_parent_ids - self.loaded.posts.keys() - set(read_ids)
 
     def _find_unread_quotes(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId]:
         """Return the quotes among the posts, their originals and the quoted posts whose consent is not read yet."""

@@ -242,6 +242,7 @@ def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost
         present_quote(loaded, rights, post) if loaded.consents else None,
         loaded.previews.get(post.id),
         visible.matching_filters,
+        None if post.in_reply_to is None else rights.visible_parent(post),
     )
     if visible.original is None:
         return shown

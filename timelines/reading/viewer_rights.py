@@ -23,6 +23,7 @@ from timelines.visibility.rights import (
     DELIBERATE_CONTEXTS,
     FILTER_PLACE_BY_CONTEXT,
     FOLLOWED_CONTEXTS,
+    PARENT_CONTEXTS,
     AllowedAuthors,
     ViewContext,
     ViewerRelations,
@@ -50,10 +51,12 @@ class ViewerContext(NamedTuple):
 class LoadedPosts:
     """The loaded posts with their counts and authors. All viewers share this data."""
 
-    __slots__ = "authors", "consents", "counts", "earlier_boosters", "links", "posts", "previews", "tallies"
+    __slots__ = "authors", "consents", "counts", "earlier_boosters", "links", "parents", "posts", "previews", "tallies"
 
     def __init__(self) -> None:
         self.posts: dict[PostId, Post] = {}
+        self.parents: dict[PostId, Post] = {}
+        """Parents of replies, without counts and without the rights of the timeline."""
         self.counts: dict[PostId, PostCounts] = {}
         self.authors: dict[AccountId, Author] = {}
         self.earlier_boosters: dict[PostId, list[AccountId]] = {}
@@ -206,6 +209,19 @@ class ViewerRights:
         if not may_see(quoted, author, viewer=viewer, follows=follows, context=ViewContext.POST):
             return "unauthorized", None
         return state, (quoted, author)
+
+    def visible_parent(self, reply: Post) -> Post | None:
+        """Return the post that a reply to another account answers, if a thread shows it without a filter."""
+        if self.context not in PARENT_CONTEXTS or reply.reply_to_author_id == reply.author_id:
+            return None
+        parent_id = reply.in_reply_to or PostId(0)
+        parent = self._loaded.parents.get(parent_id) or self._loaded.posts.get(parent_id)
+        author = None if parent is None else self._loaded.authors.get(parent.author_id)
+        if parent is None or author is None or self.matching_filters(parent):
+            return None
+        follows = author.id in self.followed_ids
+        is_visible = may_see(parent, author, viewer=self.relations, follows=follows, context=ViewContext.THREAD)
+        return parent if is_visible else None
 
     def quoted_filter(self, post: Post, quoted: Post, matches: tuple[KeywordFilter, ...]) -> KeywordFilter | None:
         """Return the filter among `matches` that hides a quoted post. A quote shows what a thread shows."""

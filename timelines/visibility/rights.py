@@ -51,6 +51,10 @@ FILTER_PLACE_BY_CONTEXT: Mapping[ViewContext, FilterPlace] = {
 """The contexts with keyword filters. Only a filter that names notifications or profiles applies there."""
 LANGUAGE_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.HASHTAG})
 """Contexts that show only posts in the languages that the viewer reads."""
+PARENT_CONTEXTS = frozenset(
+    {ViewContext.HOME, ViewContext.LIST, ViewContext.PROFILE, ViewContext.PUBLIC, ViewContext.HASHTAG}
+)
+"""Contexts that show one line of the post that a reply answers."""
 FOLLOWED_CONTEXTS = frozenset({ViewContext.HOME, ViewContext.LIST})
 """Contexts that show each boosted post once."""
 

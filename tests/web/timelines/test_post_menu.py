@@ -15,7 +15,7 @@ async def test_a_reply_links_to_its_parent_by_the_handle_of_the_parents_author(
     await alice.publish("noon", in_reply_to=question["id"])
     for page in ("/", "/@alice/", "/", "/@alice/"):  # the last one from the process's cache
         html = (await alice.get(page)).text
-        assert f'<a href="{question["url"]}">Replying to <bdi>@bob</bdi></a>' in html
+        assert f'<a href="{question["url"]}"><span>Replying to <bdi>@bob</bdi>:</span>' in html
 
 
 async def test_a_reply_to_a_suspended_account_names_no_account(
