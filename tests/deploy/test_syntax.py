@@ -15,10 +15,10 @@ import yaml
 
 from socialsite.quickstart.supervisor import make_web_process
 from tests.deploy.support import DEPLOY, PASSWORDS, nginx_files, users_file
+from tests.support.daphnes import ROOT
 from tests.support.ports import free_ports
 from tests.support.programs import need
 from tests.support.routes import uploads
-from tests.support.sites import BASE_DIR
 
 UNITS = sorted((DEPLOY / "systemd").iterdir())
 EXPOSURE_MAX = 2.0
@@ -31,7 +31,7 @@ def units(tmp_path):
     for unit in UNITS:
         text = unit.read_text().replace("/opt/socialsite/.venv", sys.prefix)
         name = unit.name.replace("@.service", "@1.service")
-        (tmp_path / name).write_text(text.replace("/opt/socialsite", str(BASE_DIR)))
+        (tmp_path / name).write_text(text.replace("/opt/socialsite", str(ROOT)))
     return tmp_path
 
 
@@ -144,8 +144,8 @@ def test_the_image_runs_as_its_own_user_from_pinned_parts():
     for name, rest in lines:
         if name == "COPY" and not rest.startswith("--from"):
             source = rest.split()[0]
-            assert (BASE_DIR / source).exists(), source
-            assert f"!{source}" in (BASE_DIR / ".dockerignore").read_text().split(), source
+            assert (ROOT / source).exists(), source
+            assert f"!{source}" in (ROOT / ".dockerignore").read_text().split(), source
         if name == "CMD":
             assert json.loads(rest)[-1] == "socialsite.asgi:application"
     assert {name for name, _ in lines} <= {
@@ -169,7 +169,7 @@ def test_the_image_installs_the_postgresql_requirements_on_request(tmp_path, ext
     ).stdout.split()  # fmt: skip
     files = [Path(word).name for word in pip_arguments if word.endswith(".txt")]
     assert files == (["requirements.txt", extra] if extra else ["requirements.txt"])
-    assert all((BASE_DIR / name).exists() for name in files)
+    assert all((ROOT / name).exists() for name in files)
 
 
 def _instructions() -> list[tuple[str, str]]:
@@ -242,7 +242,7 @@ def test_prometheus_and_grafana_name_only_metrics_that_exist():
     """The names come from the code; tests/web/operations/test_metrics.py scrapes them from a running site."""
     code = "".join(
         file.read_text()
-        for file in (*(BASE_DIR / "socialsite/analytics").glob("*.py"), BASE_DIR / "socialsite/web/metrics_page.py")
+        for file in (*(ROOT / "socialsite/analytics").glob("*.py"), ROOT / "socialsite/web/metrics_page.py")
     )
     metric_names = set(re.findall(r'"(socialsite_[a-z_]+)"', code))
     for file in (DEPLOY / "grafana/socialsite.json", DEPLOY / "socialsite.rules.yml"):
@@ -262,7 +262,7 @@ def test_each_dashboard_panel_has_its_own_place_and_queries():
 def test_each_alert_links_to_the_manual():
     rules = yaml.safe_load((DEPLOY / "socialsite.rules.yml").read_text())["groups"][0]["rules"]
     manual = "docs/guide/troubleshooting.md"
-    headings = re.findall(r"^#+ (.+)$", (BASE_DIR / manual).read_text(), re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", (ROOT / manual).read_text(), re.MULTILINE)
     anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
     for rule in rules:
         page, _, anchor = rule["annotations"]["see"].partition("#")

@@ -12,9 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from socialsite.web import health
 from tests.support.browser import HttpBrowser
-from tests.support.daphnes import DaphneFleet
+from tests.support.daphnes import ROOT, DaphneFleet
 from tests.support.random_tests import mostly_nightly
-from tests.support.sites import BASE_DIR
 from tests.support.world import World
 
 INSIDE, OUTSIDE = "127.0.0.1", "203.0.113.9"
@@ -161,7 +160,7 @@ def test_an_unusable_metrics_directory_does_not_stop_a_process(tmp_path):
     (tmp_path / "file").write_text("")
     answer = subprocess.run(
         [sys.executable, "-c", "from socialsite.analytics import prometheus; prometheus.POSTS.inc()"],
-        cwd=BASE_DIR,
+        cwd=ROOT,
         env={**os.environ, "METRICS_DIR": str(tmp_path / "file" / "below")},
         capture_output=True,
         text=True,
@@ -170,7 +169,7 @@ def test_an_unusable_metrics_directory_does_not_stop_a_process(tmp_path):
 
 
 def dashboards() -> list[Path]:
-    return sorted((BASE_DIR / "deploy/grafana").glob("*.json"))
+    return sorted((ROOT / "deploy/grafana").glob("*.json"))
 
 
 async def test_every_metric_of_the_dashboard_exists(prometheus, alice, bob, world: World):
