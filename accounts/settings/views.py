@@ -78,8 +78,9 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     try:
         values = validate_form(form)
         private, discoverable = (values[name] if name in changed else None for name in ("private", "discoverable"))
+        inputs = _profile_initial(request) | {name: value for name, value in values.items() if name in changed}
         texts = {
-            text.name: text.join(values) for text in PROFILE_TEXTS.values() if text.split("").keys() & changed.keys()
+            text.name: text.join(inputs) for text in PROFILE_TEXTS.values() if text.split("").keys() & changed.keys()
         }
         edited = await accounts.edit_profile(account_id=account_id, private=private, caller=request.caller, **texts)
         if discoverable is not None:

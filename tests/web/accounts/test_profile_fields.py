@@ -65,6 +65,21 @@ async def test_an_edit_of_another_text_keeps_the_fields(alice: HttpBrowser) -> N
     assert (account["bio"], account["fields"][0]["value"]) == ("Hi", "b")
 
 
+async def test_a_page_that_was_opened_before_keeps_the_rows_that_another_page_changed(alice: HttpBrowser) -> None:
+    await save(alice, ("first", "row"), ("second", "row"))
+    shown = rows(("first", "row"), ("second", "row"))
+    opened = {f"initial-{name}": text for name, text in shown.items()}
+    await save(alice, ("first", "row"), ("changed", "on the other page"), ("third", "new"))
+    answer = await alice.post(SETTINGS, **opened, **(shown | {"field_value_1": "changed here"}))
+    assert answer.status_code == 303
+    fields = (await alice.get_json(SETTINGS)).json()["account"]["fields"]
+    assert [(each["name"], each["value"]) for each in fields] == [
+        ("first", "changed here"),
+        ("changed", "on the other page"),
+        ("third", "new"),
+    ]
+
+
 async def test_a_row_keeps_its_place(alice: HttpBrowser) -> None:
     await save(alice, ("", ""), ("second", "row"))
     page = (await alice.get(SETTINGS)).text
