@@ -8,7 +8,7 @@ from accounts.domain import picture_url
 from socialsite.ids import AccountId
 from socialsite.recipes.buffer import Entity
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
+from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
 from socialsite.web.responses import respond
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.presenters import AccountPageReader, accounts_response
@@ -16,8 +16,9 @@ from timelines.following.service import FollowingService
 from timelines.graph.follow import NOTE_MAX_LENGTH
 from timelines.pages.page import WITHOUT_REPLIES, PageRequest, PostSelection
 from timelines.pages.presenters import entries_html, posts_json, profile_json, relation_json
-from timelines.pages.queries import parse_page_request, with_canonical_handle
+from timelines.pages.queries import parse_cursor, parse_limit, parse_page_request, with_canonical_handle
 from timelines.pages.responses import (
+    TemplateContext,
     absolute_url,
     canonical_url,
     optional_placeholder,
@@ -25,25 +26,33 @@ from timelines.pages.responses import (
     timeline_context,
     timeline_json,
 )
-from timelines.profiles.service import ProfileService
+from timelines.pages.thumbnails import thumbnails_html
+from timelines.profiles.service import ProfilePage, ProfileService
+from timelines.reactions.bookmarks import BookmarkCursor, BookmarksPage
+from timelines.reactions.service import ReactionsService
+from timelines.reactions.views import marked_posts_context, marked_posts_json
 from timelines.reading.view_counts import count_view
 
 SELECTION_BY_TAB = {
     "posts": WITHOUT_REPLIES,
-    "media": PostSelection(only_media=True),
+    "media": PostSelection(only_media=True, exclude_boosts=True),
 }
 """What `?tab=` selects of the posts of an account. Without it the page has all posts, and is live."""
+LIKES = "likes"
+"""The tab of the posts that the account likes, which only the account itself sees."""
 
 
 @with_canonical_handle
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services, me = parse_page_request(request.GET), request.services, get_viewer_id(request)
-    tab = request.GET.get("tab", "") if request.GET.get("tab") in SELECTION_BY_TAB else ""
+    tab = _chosen_tab(request, handle)
     selection = SELECTION_BY_TAB.get(tab)
-    cut = PageRequest(query.before, query.after, query.limit, may_lag=me is None, selection=selection)
+    limit = 1 if tab == LIKES else query.limit  # the page shows none of these posts
+    cut = PageRequest(query.before, query.after, limit, may_lag=me is None, selection=selection)
     with_marker = not (tab or wants_json(request))
     visit = await services[ProfileService].load_page(handle, cut, viewer_id=me, with_marker=with_marker)
     account, id = visit.account, AccountId(visit.account.id)
+    likes = await _load_likes(request) if tab == LIKES else None
     views = await count_view(request, Entity("account", id), id)
     relation = {} if visit.relationship is None else relation_json(visit.relationship)
     return respond(
@@ -52,8 +61,9 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         page=lambda: {
             "account": profile_context(account),
             "pinned_html": Placeholder(entries_html(visit.pinned, are_pinned=True)) if visit.pinned else "",
-            "timeline": timeline_context(request, query, visit.timeline_page, f"profile:{handle}", visit.marker)
-            | ({"live": False, "keeps_place": False, "is_selection": query.after is None} if tab else {}),
+            "timeline": _tab_context(request, query, visit, tab)
+            if likes is None
+            else marked_posts_context(request, likes, LIKES) | {"is_selection": True},
             "tab": tab,
             "followers": visit.follow_counts.followers,
             "following": visit.follow_counts.following,
@@ -72,12 +82,35 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "note_max_length": NOTE_MAX_LENGTH,
         },
         data=lambda: {
-            **timeline_json(request, visit.timeline_page),
+            **(timeline_json(request, visit.timeline_page) if likes is None else marked_posts_json(request, likes)),
             "account": profile_json(account, visit.follow_counts, visit.post_count),
             "viewer": relation or None,
             **({"pinned": posts_json(visit.pinned)} if visit.pinned else {}),
         },
     )
+
+
+def _chosen_tab(request: SiteRequest, handle: str) -> str:
+    """Return the valid `?tab=` of the request, or ""."""
+    tab = request.GET.get("tab", "")
+    is_own = request.account is not None and request.account.handle == handle
+    return tab if tab in SELECTION_BY_TAB or (tab == LIKES and is_own) else ""
+
+
+async def _load_likes(request: SiteRequest) -> BookmarksPage:
+    cursor, limit = parse_cursor(request.GET, BookmarkCursor.decode), parse_limit(request.GET)
+    return await request.services[ReactionsService].likes(require_viewer_id(request), cursor=cursor, limit=limit)
+
+
+def _tab_context(request: SiteRequest, query: PageRequest, visit: ProfilePage, tab: str) -> TemplateContext:
+    """Return the context of timelines/_timeline.html. Only the page without a tab is live."""
+    page = visit.timeline_page
+    context = timeline_context(request, query, page, f"profile:{visit.account.handle}", visit.marker)
+    if tab:
+        context |= {"live": False, "keeps_place": False, "is_selection": query.after is None}
+    if tab == "media":
+        context |= {"is_grid": True, "entries_html": Placeholder(thumbnails_html(page.entries))}
+    return context
 
 
 @with_canonical_handle

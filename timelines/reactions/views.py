@@ -65,15 +65,15 @@ async def bookmarks(request: SiteRequest) -> HttpResponseBase:
     return respond(
         request,
         "timelines/bookmarks.html",
-        page=lambda: {"timeline": _bookmarks_context(request, page), "page_title": _("Bookmarks")},
-        data=lambda: _bookmarks_json(request, page),
+        page=lambda: {"timeline": marked_posts_context(request, page, "bookmarks"), "page_title": _("Bookmarks")},
+        data=lambda: marked_posts_json(request, page),
     )
 
 
-def _bookmarks_context(request: SiteRequest, page: BookmarksPage) -> TemplateContext:
-    """Return the context of timelines/_timeline.html; the page receives no live entries."""
+def marked_posts_context(request: SiteRequest, page: BookmarksPage, name: str) -> TemplateContext:
+    """Return the context of timelines/_timeline.html for bookmarks or likes, without live entries."""
     return {
-        "name": "bookmarks",
+        "name": name,
         "entries_html": Placeholder(entries_html(page.entries)),
         "is_empty": not page.entries,
         "newest": "0",
@@ -83,7 +83,7 @@ def _bookmarks_context(request: SiteRequest, page: BookmarksPage) -> TemplateCon
     }
 
 
-def _bookmarks_json(request: SiteRequest, page: BookmarksPage) -> Json:
+def marked_posts_json(request: SiteRequest, page: BookmarksPage) -> Json:
     return {
         "posts": posts_json(page.entries),
         "next": _cursor_url(request, page.next),

@@ -302,9 +302,31 @@ async def test_a_profile_has_tabs_for_posts_without_replies_and_for_pictures(ali
     answer = (await bob.get_json("/@alice/?tab=posts&limit=1")).json()
     assert "tab=posts" in answer["next"]
     page = (await bob.get("/@alice/?tab=media")).text
+    assert f'<ol class="media-grid" data-timeline="profile:alice" data-newest="{pictured["id"]}">' in page
+    assert f'<li><a href="{pictured["url"]}"' in page
     assert 'href="/@alice/?tab=media" aria-current="page"' in page
     assert "data-live>" not in page
     await bob.publish("words")
     page = (await bob.get("/@bob/?tab=media")).text
     assert "No posts found" in page
     assert "You haven't posted yet" not in page
+
+
+async def test_the_grid_of_a_profile_covers_pictures_that_a_post_folds(alice, bob, visitor, upload):
+    secrets = []
+    for fields in ({"sensitive": "on"}, {"spoiler_text": "spiders"}):
+        media = await upload(alice, description="a spider")
+        secrets.append(media)
+        await alice.post_json("/posts/", text="", media_ids=media["id"], **fields)
+    shown = await upload(alice, description="a <flower>")
+    post = (await alice.post_json("/posts/", text="", media_ids=shown["id"])).json()
+    theirs = await upload(bob, description="by bob")
+    boosted = (await bob.post_json("/posts/", text="", media_ids=theirs["id"])).json()
+    await alice.post_json(f"/posts/{boosted['id']}/boost/")
+    page = (await visitor.get("/@alice/?tab=media")).text
+    assert page.count('<span class="covered">') == 2
+    assert 'alt="a &lt;flower&gt;"' in page
+    assert f'<a href="{post["url"]}" data-post-id="{post["id"]}">' in page
+    assert "a spider" not in page
+    assert not any(media["preview_url"] in page for media in secrets)
+    assert "by bob" not in page, "boosts are not the account's own pictures"

@@ -156,3 +156,22 @@ async def test_a_boost_counts_as_a_post_and_a_like_does_not(limited_site: Servic
     assert answers[3].json()["fields"] == {"rule": "post"}
     answers = [await alice.post_json(f"/posts/{post.id}/like/") for post in posts]
     assert [answer.status_code for answer in answers] == [200] * 5
+
+
+async def test_only_the_account_itself_sees_the_tab_of_its_likes(alice, bob, visitor):
+    liked = [(await bob.publish(f"post {number}"))["id"] for number in range(3)]
+    for post_id in liked:
+        await alice.post_json(f"/posts/{post_id}/like/")
+    own = await alice.publish("by alice")
+    page = (await alice.get("/@alice/?tab=likes&limit=2")).text
+    assert 'href="/@alice/?tab=likes" aria-current="page"' in page
+    assert re.findall(r'<article [^>]*data-post-id="(\d+)"', page) == liked[:0:-1]
+    path = re.search(r'rel="next" href="([^"]+)"', page)[1].replace("&amp;", "&")
+    assert await alice.post_ids(path) == liked[:1]
+    for reader in (bob, visitor):
+        page = (await reader.get("/@alice/?tab=likes")).text
+        assert ">Likes</a>" not in page
+        assert await reader.post_ids("/@alice/?tab=likes") == [own["id"]]
+    await bob.post_json(f"/posts/{liked[2]}/delete/")
+    assert await alice.post_ids("/@alice/?tab=likes") == [liked[1], liked[0]]
+    assert "No posts found" in (await bob.get("/@bob/?tab=likes")).text
