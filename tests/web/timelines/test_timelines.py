@@ -202,3 +202,23 @@ async def test_an_edited_profile_appears_in_entries_rendered_before(alice, visit
     account = await site.accounts.get_by_handle("alice")
     await site.accounts.edit_profile(account_id=account.id, display_name="Alice the Second", bio="", link="")
     assert "Alice the Second" in (await visitor.get("/public/")).text
+
+
+async def test_a_joined_thread_changes_neither_the_posts_of_pages_nor_their_cursors(alice, world):
+    """The border of a page cuts a thread where it would cut its posts, and each part is joined alone."""
+    thread = [await alice.publish("first")]
+    for number in range(6):
+        thread.append(await alice.publish(f"part {number}", in_reply_to=thread[-1]["id"]))
+    account_list = (await alice.post_json("/lists/", title="me")).json()
+    await alice.post_json(f"/lists/{account_list['id']}/members/", handle="alice")
+    await world.deliver_all()
+    ids = [post["id"] for post in thread]
+    for path in ("/", "/@alice/", "/public/", f"/lists/{account_list['id']}/"):
+        data, page = (await alice.get_json(f"{path}?limit=4")).json(), (await alice.get(f"{path}?limit=4")).text
+        assert [post["id"] for post in data["posts"]] == ids[:2:-1]
+        assert re.findall(r'<article [^>]*data-post-id="(\d+)"', page) == ids[3:]
+        assert page.count('<li class="joined">') == 2, "of the page, and the empty one for the scripts"
+        assert f'data-newest="{ids[-1]}"' in page
+        assert f'rel="next" href="{data["next"].replace("&", "&amp;")}"' in page
+        older = (await alice.get(data["next"])).text
+        assert re.findall(r'<article [^>]*data-post-id="(\d+)"', older) == ids[:3]
