@@ -4,6 +4,7 @@
  */
 
 import { loadOlder } from "./actions.js";
+import { isShown } from "./send.js";
 
 const STORE_DELAY_MS = 200; // without scrolling, after which the place is stored
 const STORED_ROWS = 3; // one of them may be deleted meanwhile
@@ -11,7 +12,6 @@ const MAX_PAGE_LIMIT = 100; // entries; the site returns at most so many
 const MAX_REQUESTS = 5;
 
 const rows = () => [...document.querySelectorAll("main :is([data-post-id], [data-account])")];
-const isShown = (row) => row.checkVisibility();
 const nameOf = ({ dataset }) => dataset.postId ?? dataset.account;
 
 function storePlace() {

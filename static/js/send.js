@@ -35,8 +35,11 @@ export const parse = (html) => new DOMParser().parseFromString(html, "text/html"
 
 export const postsIn = (root) => [...root.querySelectorAll("article[data-post-id]")];
 
+/** Is an element in no closed element? Safari before 17.4 cannot tell, so it counts as shown there. */
+export const isShown = (element) => element.checkVisibility?.() ?? true;
+
 /** Return the posts that no closed element hides. */
-export const shownPosts = (root) => postsIn(root).filter((post) => post.checkVisibility());
+export const shownPosts = (root) => postsIn(root).filter(isShown);
 
 export const postOf = (root, id) => root.querySelector(`article[data-post-id="${CSS.escape(id)}"]`);
 

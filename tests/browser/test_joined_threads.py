@@ -88,6 +88,19 @@ def test_the_keyboard_opens_a_thread_and_walks_through_what_is_shown(
     assert me.page.evaluate(focused) == thread[1]
 
 
+def test_a_browser_that_cannot_tell_what_is_shown_walks_through_all_posts(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    """Safari before 17.4."""
+    own = visitor()
+    own.publishes("single")
+    me = reader(own)
+    me.page.add_init_script("delete Element.prototype.checkVisibility")
+    me.go_to("/")
+    me.page.keyboard.press("j")
+    assert me.page.evaluate("() => document.activeElement.textContent").count("single") == 1
+
+
 def followed(reader: OpenReader, visitor: SignUpVisitor, author: HttpVisitor) -> BrowserPage:
     """Return the live home of a new reader who follows the author."""
     own = visitor()
