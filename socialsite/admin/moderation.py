@@ -32,6 +32,7 @@ from timelines.reports.service import AccountReports
 ACCOUNTS_SCANNED_MAX = 5_000
 """Maximum number of accounts that one page of a search reads. Its cursor continues below them."""
 ACCOUNTS_PER_BATCH = 500
+QUOTATION_MARKS = '"“”„«»'  # the page shows curly ones, and phones type them
 POSTS_SHOWN, LOGINS_SHOWN, REPORTS_SHOWN = 20, 10, 10
 PASSWORD_BYTES = 15
 
@@ -105,7 +106,7 @@ class Moderation:
 
     async def _find_by_text(self, text: str, ids: Iterable[int]) -> list[Author]:
         (accounts,) = await self._services.store.read(self._accounts.read_many(map(AccountId, ids)))
-        part = text.strip('"')
+        part = text.strip(QUOTATION_MARKS)
         return [account.author for account in accounts.values() if part in "\n".join(account.parts).lower()]
 
     async def get_overview(self, account_id: AccountId, viewer_id: AccountId) -> AccountOverview:

@@ -204,7 +204,9 @@ async def test_a_search_continues_at_the_end_of_the_previous_page(services: Serv
     assert cursor is None
 
 
-@pytest.mark.parametrize("query", ["evil.example", "Evil.EXAMPLE/x", '"pron"', '"Quiet"', "they them"])
+@pytest.mark.parametrize(
+    "query", ["evil.example", "Evil.EXAMPLE/x", '"pron"', '"Quiet"', "“quiet”", "„Pron“", "they them"]
+)
 async def test_a_search_finds_all_texts_of_a_profile(services: Services, world: World, query: str) -> None:
     ann, _, casino = await world.people("ann", "bert", "evil")
     fields = encode_fields([ProfileField("Pron", "they them"), ProfileField("b", "https://evil.example/x")])
