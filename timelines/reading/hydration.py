@@ -230,6 +230,7 @@ class HydrationState:
         parent_author_ids = replied_author_ids or sources.facts.replied_authors_of(post_ids)
         related_ids = {*author_ids, *parent_author_ids}
         self._read_parent_ids.update(parent_ids)
+        parent_ids = set(parent_ids).difference(post_ids)  # a boost or a quote of the page may contain a parent
         reads: list[Read[Any]] = [
             sources.posts.read_many([*post_ids, *parent_ids]),
             read_counts(post_ids).allow_lag(self._counts_may_lag),

@@ -12,10 +12,12 @@ from socialsite.ids import AccountId
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Store
 from tests.support.random_tests import examples
+from tests.support.reactions import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import SMALL_CONFIG, STEPS, RightsSite
 from tests.support.world import World
 from timelines.pages.page import TimelinePage
+from timelines.posts.post import PostDetails
 
 Steps = list[tuple[str, int, int, int]]
 Place = tuple[str, AccountId | None, AccountId | None]
@@ -78,3 +80,28 @@ def test_warm_and_cold_caches_give_equal_pages(
         for name, sizes in MEMORIES.items():
             patched.setattr(name, sizes[memory])
         asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_quoted", [False, True])
+async def test_a_new_process_shows_a_post_that_one_entry_contains_and_another_answers(
+    services: Services, world: World, acts: PersonReactions, is_quoted: bool
+) -> None:
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    for author in (bob, carol):
+        await dave.follows(author)
+    question = await alice.publishes("a question")
+    answer = await bob.publishes("an answer", in_reply_to=question)
+    if is_quoted:
+        await carol.publishes("look", details=PostDetails(quote_of=question.id))
+    else:
+        await acts.boosts(carol, question)
+    await world.deliver_all()
+    new_process = Services(services.store, services.clock, services.config)
+    for reading in (services.reading, new_process.reading, new_process.reading):
+        newest, older = (await reading.home(dave.id)).entries
+        assert (older.post, older.parent) == (answer, question)
+        if is_quoted:
+            assert newest.quote is not None
+            assert newest.quote.state == "accepted"
+        else:
+            assert newest.shown.post == question
