@@ -18,8 +18,10 @@ from timelines.ids import ListId
 from timelines.posts.counts import read_counts
 from timelines.posts.polls import read_choices, read_tallies
 from timelines.posts.post import FOLLOWERS, Post
+from timelines.posts.post_archive import ArchiveUnavailable
 from timelines.posts.quotes import read_consents
 from timelines.posts.repository import PostRepository
+from timelines.posts.stored_values import PostState
 from timelines.previews.preview import link_of
 from timelines.previews.repository import ExpiredPreviews, read_previews
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
@@ -256,11 +258,23 @@ class HydrationState:
             self.loaded.consents |= results.pop()
         for rights in reversed(choosers):
             rights.languages = results.pop().languages
-        posts = await sources.posts.load_existing(stored_posts)
+        posts = await self._load_existing(stored_posts, parent_ids)
         self.loaded.parents |= {post_id: posts.pop(post_id) for post_id in parent_ids if post_id in posts}
         self.loaded.add(posts, counts, authors)
         self._loaded_author_ids.update(author_ids)
         self._add_rights(author_ids, results)
+
+    async def _load_existing(
+        self, stored: Mapping[PostId, Post | PostState], parent_ids: Collection[PostId]
+    ) -> dict[PostId, Post]:
+        """Return the posts among the stored values, without the parents if one is in an unavailable archive."""
+        load = self._sources.posts.load_existing
+        try:
+            return await load(stored)
+        except ArchiveUnavailable:
+            if not parent_ids:
+                raise
+            return await load({post_id: post for post_id, post in stored.items() if post_id not in parent_ids})
 
     def _add_rights(self, author_ids: Collection[AccountId], results: Sequence[Any]) -> None:
         if len(self.rights) == 1:

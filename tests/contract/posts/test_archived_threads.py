@@ -31,3 +31,14 @@ async def test_ancestors_include_archived_posts(world: World, services: Services
     assert await services.repositories.threads.find_parents(list(parents)) == parents
     page = await services.threads.load_page(fourth, viewer_id=None)
     assert [each.id for each in page.ancestors] == [first.id, second.id, third.id]
+
+
+async def test_a_reply_to_an_archived_post_is_shown_without_the_archive(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    question = await alice.publishes("an old question")
+    assert (await services.archiving.archive(services.clock.now_ms() + 5_000)).posts == 1
+    answer = await bob.publishes("a new answer", in_reply_to=question)
+    without_archive = Services(services.store, services.clock, ServiceConfig())
+    for _ in range(2):  # the second time from the caches of the process
+        (entry,) = (await without_archive.reading.home(bob.id)).entries
+        assert (entry.post, entry.parent) == (answer, None)
