@@ -26,12 +26,12 @@ function arrange(item, rows) {
 const itemOf = (rows) => (rows.length > 1 ? arrange(emptyItem(), rows) : rows[0]);
 const keep = (item, rows) => (rows.length > 1 ? arrange(item, rows) : item.replaceWith(...rows));
 
-/** Join an item and the one below if its first post answers the newest one there. Returns the item with the posts. */
+/** Join an item and the one below if its first post answers the newest one there. Returns the joined item. */
 export function join(item) {
   const below = item?.nextElementSibling;
-  const [first] = item ? postsIn(item) : [];
-  const last = below && postsIn(below).at(-1);
-  if (!first || !last || first.dataset.replyTo !== last.dataset.postId || first.dataset.author !== last.dataset.author) return item;
+  const first = item && postsIn(item)[0]?.dataset;
+  const last = below && postsIn(below).at(-1)?.dataset;
+  if (!first || !last || first.replyTo !== last.postId || first.author !== last.author) return item;
   const joined = below.matches(".joined") ? below : emptyItem();
   const rows = [...rowsOf(below), ...rowsOf(item)];
   if (joined !== below) below.before(joined);
@@ -40,7 +40,7 @@ export function join(item) {
   return joined;
 }
 
-/** Separate the posts that are newer than `id`, so that another entry can be inserted between. */
+/** Separate the posts newer than `id`: another entry is inserted between. */
 export function separate(item, id) {
   const rows = rowsOf(item);
   const newer = rows.filter((row) => Number(postsIn(row)[0].dataset.postId) > id);

@@ -19,7 +19,7 @@ const MOST_HELD = 200; // with more, the pill reloads the page
 const MOST_WATCHED = 100;
 const VACANT = 5000; // ms after a deletion in which the next boost replaces it
 
-/** Return the address of another part of this timeline, with the reader's choice of replies. */
+/** Return the path of another part of this timeline, with the choice of replies. */
 function part(cursor) {
   const query = new URLSearchParams(cursor);
   const replies = new URLSearchParams(location.search).get("replies");

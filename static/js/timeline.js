@@ -67,7 +67,7 @@ export class Timeline {
   }
 }
 
-/** Return the newest id of an item. Rows without a post (the reader's marker) are skipped; a gap counts as the post below it. */
+/** The newest id of an item; Infinity for the reader's marker. A gap counts as the post below it. */
 function idOf(item) {
   const id = item.dataset.gapAfter ?? postsIn(item).at(-1)?.dataset.postId;
   return id === undefined ? Infinity : Number(id);

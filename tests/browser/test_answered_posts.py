@@ -24,7 +24,7 @@ def test_the_line_of_the_answered_post_stays_one_line(
     )
     me.go_to_live("/")
     question = visitor().publishes("A question with many words, " * 6)
-    friend.publishes("an answer", in_reply_to=question["id"])
+    answer = friend.publishes("an answer", in_reply_to=question["id"])
     me.pill.click()
     line = me.page.locator("article .post-context a")
     for _ in range(2):
@@ -35,6 +35,11 @@ def test_the_line_of_the_answered_post_stays_one_line(
         assert me.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         if folder := os.environ.get("SCREENSHOTS"):
             me.page.screenshot(path=f"{folder}/answered-{width}-{language}.png")
+        if me.page.get_by_text("an edited answer").count():
+            break
+        friend.post(f"/posts/{answer['id']}/edit/", text="an edited answer")
+        expect(me.page.get_by_text("an edited answer")).to_be_visible()
+        expect(line).to_contain_text("A question with many words")
         me.page.reload()
     line.click()
     me.page.wait_for_url(f"**/{question['id']}/")
