@@ -33,7 +33,7 @@ export function applyEdit(entry) {
   const fresh = document.importNode(edited, true);
   const hadFocus = [...entry.children].some((part) => !part.matches(KEPT_PARTS) && part.contains(document.activeElement));
   const [context, other] = [entry, fresh].map((post) => post.querySelector(":scope > .post-context:not(.post-by)"));
-  if (context) other?.replaceWith(context); // a message lacks the line of the answered post
+  if (context) other?.replaceWith(context); // messages lack the answered post
   for (const part of [...entry.children]) if (!part.matches(KEPT_PARTS)) part.remove();
   for (const part of [...fresh.children]) if (!part.matches(KEPT_PARTS)) entry.querySelector(":scope > .post-actions").before(part);
   entry.querySelector(".post-author")?.setAttribute("id", entry.getAttribute("aria-labelledby"));
