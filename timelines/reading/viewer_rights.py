@@ -21,6 +21,7 @@ from timelines.previews.preview import LinkPreview
 from timelines.visibility.filter import KeywordFilter, find_filters, strongest_filter
 from timelines.visibility.rights import (
     DELIBERATE_CONTEXTS,
+    DISCOVERY_CONTEXTS,
     FILTER_PLACE_BY_CONTEXT,
     FOLLOWED_CONTEXTS,
     PARENT_CONTEXTS,
@@ -211,7 +212,10 @@ class ViewerRights:
         return state, (quoted, author)
 
     def visible_parent(self, reply: Post) -> Post | None:
-        """Return the post that a reply to another account answers, if a thread shows it without a filter."""
+        """Return the post that a reply to another account answers, if its line may be shown.
+
+        It may if a thread shows the post without a filter, and a public timeline also if the post may be on it.
+        """
         if self.context not in PARENT_CONTEXTS or reply.reply_to_author_id == reply.author_id:
             return None
         parent_id = reply.in_reply_to or PostId(0)
@@ -220,8 +224,8 @@ class ViewerRights:
         if parent is None or author is None or self.matching_filters(parent):
             return None
         follows = author.id in self.followed_ids
-        is_visible = may_see(parent, author, viewer=self.relations, follows=follows, context=ViewContext.THREAD)
-        return parent if is_visible else None
+        context = self.context if self.context in DISCOVERY_CONTEXTS else ViewContext.THREAD
+        return parent if may_see(parent, author, viewer=self.relations, follows=follows, context=context) else None
 
     def quoted_filter(self, post: Post, quoted: Post, matches: tuple[KeywordFilter, ...]) -> KeywordFilter | None:
         """Return the filter among `matches` that hides a quoted post. A quote shows what a thread shows."""

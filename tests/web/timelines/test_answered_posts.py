@@ -69,3 +69,17 @@ async def test_the_line_shows_no_post_for_followers_to_others(
     for path in ("/", "/@bob/"):
         assert "for friends" not in (await carol.get(path)).text
     assert (await line(bob, "/", reply)).count("for friends") == 1
+
+
+async def test_the_line_of_an_unlisted_post_is_not_on_public_timelines(
+    alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser
+) -> None:
+    question = (await alice.post_json("/posts/", text="unlisted words", audience="unlisted")).json()
+    reply = await bob.publish("an answer #there", in_reply_to=question["id"], audience="public")
+    for reader in (visitor, bob, alice):
+        if reader is not visitor:
+            await reader.post_json("/accounts/preferences/", show_replies="1")
+        for path in ("/public/?replies=1", "/tags/there/"):
+            page = (await reader.get(path)).text
+            assert ("an answer" in page, "unlisted words" in page) == (True, False)
+        assert (await line(reader, "/@bob/", reply)).count("unlisted words") == 1
