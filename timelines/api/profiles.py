@@ -202,7 +202,7 @@ async def _update(request: SiteRequest) -> Json:
     kinds: tuple[PictureKind, ...] = ("avatar", "header")
     if request.pending_body is None and any(get_files(request, kind) for kind in kinds):
         await check_upload(request)  # a small body, which the handler read
-    texts = {name: fields.get(api_name) for name, api_name in TEXT_NAMES.items()} | _link_and_fields(fields)
+    texts = {name: fields.get(api_name) for name, api_name in TEXT_NAMES.items()} | _link_and_fields(account, fields)
     if texts["display_name"] == "":
         texts["display_name"] = account.handle
     private = _privacy(account, fields)
@@ -228,12 +228,13 @@ def _privacy(account: Account, fields: FormFields) -> bool | None:
     return is_private
 
 
-def _link_and_fields(fields: FormFields) -> dict[str, str]:
+def _link_and_fields(account: Account, fields: FormFields) -> dict[str, str]:
     """Return the link and the fields that replace those of the profile, or {} if none were sent.
 
-    The link is the first field without a name or with LINK_FIELD, as `source` has it. Fields without a value are left
-    out.
+    The link is the first field without a name or with LINK_FIELD, as `source` has it, unless a profile without a link
+    has this field. Fields without a value are left out.
     """
+    own = set[tuple[str, str]]() if account.link else {(each.name, each.value) for each in account.filled_fields}
     rows = [
         ProfileField(each.get("name", "").strip(), value)
         for each in object_fields(fields, "fields_attributes")
@@ -241,7 +242,8 @@ def _link_and_fields(fields: FormFields) -> dict[str, str]:
     ]
     if not rows and not any(name.startswith("fields_attributes[") for name in fields):
         return {}
-    link = next((row for row in rows if row.name in ("", LINK_FIELD)), None)
+    links = (row for row in rows if row.name in ("", LINK_FIELD) and (row.name, row.value) not in own)
+    link = next(links, None)
     others = [row for row in rows if row is not link]
     return {"link": link.value if link is not None else "", "fields": encode_fields(others)}
 

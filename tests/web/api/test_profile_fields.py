@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from accounts.profile_texts import ProfileField, encode_fields
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.api import ApiClient
 from tests.web.api.conftest import OpenApi
 
@@ -78,6 +81,20 @@ async def test_a_refused_field_changes_nothing(open_api: OpenApi, fields: list[d
     assert answer.status_code == 422
     assert "fields_attributes" in json.dumps(answer.json())
     assert len(await update(alice, json={})) == 2
+
+
+async def test_a_field_with_the_name_of_the_link_stays_a_field(open_api: OpenApi, site: Services) -> None:
+    """Its owner named it on the page of settings. An app sends it back with another change."""
+    alice, account = await open_api("alice"), await site.accounts.get_by_handle("alice")
+    fields = encode_fields([ProfileField("Link", "in my shop"), ProfileField("Link", "https://a.example.org")])
+    await site.accounts.edit_profile(account_id=AccountId(account.id), fields=fields)
+    source = (await alice.get("/api/v1/accounts/verify_credentials")).json()["source"]["fields"]
+    assert await update(alice, json={"note": "new", "fields_attributes": source}) == [
+        ("Link", "in my shop"),
+        ("Link", "https://a.example.org"),
+    ]
+    edited = await site.accounts.get(AccountId(account.id))
+    assert (edited.link, edited.fields, edited.bio) == ("", fields, "new")
 
 
 async def test_five_fields_fit_if_one_of_them_is_the_link(open_api: OpenApi) -> None:
