@@ -281,8 +281,8 @@ async def test_two_requests_that_choose_the_same_id_publish_two_posts(world: Wor
     alice, bob = await world.people("alice", "bob")
     taken = await alice.publishes("hers")
     ids = iter([taken.id])
-    generator = services.publishing.post_writer.id_generator
-    services.publishing.post_writer.id_generator = cast(PostIdGenerator, RepeatedIds(ids, generator))
+    generator = services.publishing.post_writer.ids
+    services.publishing.post_writer.ids = cast(PostIdGenerator, RepeatedIds(ids, generator))
     his = await bob.publishes("his", key="k")
     assert his.id != taken.id
     assert (await bob.publishes("his", key="k")).id == his.id
