@@ -16,7 +16,7 @@ from tests.support.api import ApiClient, OAuthClient, create_token
 from tests.support.browser import JSON_HEADERS, HttpBrowser
 from tests.support.daphnes import DaphneProcess
 from tests.support.pictures import encode_all, picture, uploaded
-from tests.support.routes import SAMPLES, api_routes, routes
+from tests.support.routes import SAMPLES, api_routes, fill_pattern, routes
 from tests.support.sockets import open_socket, sign_in_cookie
 from tests.support.waiting import eventually
 from tests.support.world import World
@@ -37,7 +37,7 @@ class Scene:
         self.marks = re.compile(f"{HANDLE}|{TEXT}|{TAG}|{ids['name']}", re.IGNORECASE)
 
     def path(self, pattern: str) -> str:
-        return re.sub(r"<(?:\w+:)?(\w+)>", lambda found: self._ids[found[1]], pattern)
+        return fill_pattern(pattern, self._ids)
 
     @property
     def open_paths(self) -> list[str]:

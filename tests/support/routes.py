@@ -86,13 +86,19 @@ def _walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[Rou
 def _with_samples(pattern: str) -> str:
     """Return the path of a pattern, with a sample for each of its parameters."""
 
-    def sample(found: re.Match[str]) -> str:
+    return fill_pattern(pattern, SAMPLES)
+
+
+def fill_pattern(pattern: str, values: Mapping[str, str]) -> str:
+    """Return the path of a pattern, with a sample for each parameter that has no value."""
+
+    def value(found: re.Match[str]) -> str:
         converter, name = found.groups()
         regex = getattr(get_converters().get(converter or ""), "regex", "")
         choice = regex.split("|")[0] if "|" in regex else "x"
-        return SAMPLES.get(name) or SAMPLE_BY_CONVERTER.get(converter) or choice
+        return values.get(name) or SAMPLE_BY_CONVERTER.get(converter) or choice
 
-    return re.sub(r"<(?:(\w+):)?(\w+)>", sample, pattern)
+    return re.sub(r"<(?:(\w+):)?(\w+)>", value, pattern)
 
 
 @cache

@@ -319,7 +319,7 @@ async def test_the_author_chooses_who_may_quote(open_api: OpenApi) -> None:
         ("POST", "/api/v1/statuses", {"status": ""}, "text"),
         ("PATCH", "/api/v1/accounts/update_credentials", {"note": "x" * 501}, "note"),
         ("PATCH", "/api/v1/profile", {"note": "x" * 501}, "note"),
-        ("PATCH", "/api/v1/profile", {"fields_attributes": [{"name": "a", "value": "b"}]}, "fields_attributes"),
+        ("PATCH", "/api/v1/profile", {"fields_attributes": [{"name": "", "value": "b"}] * 7}, "fields_attributes"),
         ("PATCH", "/api/v1/profile", {"source": {"language": "xx"}}, "source[language]"),
         ("PATCH", "/api/v1/profile", {"display_name": "x" * 51}, "display_name"),
         (
