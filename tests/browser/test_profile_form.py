@@ -76,6 +76,26 @@ def test_a_file_that_is_no_picture_is_named_beside_its_field_and_the_texts_stay(
     expect(me.page.get_by_label("Bio")).to_have_value("still here")
 
 
+BOTTOM_JS = "(element) => element.getBoundingClientRect().bottom"
+
+
+@SIZES
+def test_a_refused_field_and_its_error_are_above_the_bar_of_the_button(
+    reader: OpenReader, own: HttpVisitor, viewport: dict[str, int]
+) -> None:
+    me = reader(own, viewport=viewport)
+    page = me.page
+    me.go_to("/accounts/settings/")
+    page.get_by_label("Label 1").fill("Pronouns")
+    page.evaluate("scrollTo(0, 0)")
+    page.get_by_role("button", name="Save", exact=True).click()
+    content = page.get_by_label("Content 1")
+    expect(content).to_be_focused()
+    bar_top = page.locator(".save-bar").bounding_box()["y"]  # type: ignore[index]
+    assert page.locator("#id_field_value_1_error").evaluate(BOTTOM_JS) <= bar_top
+    assert page.get_by_label("Label 1").evaluate(BOTTOM_JS) == content.evaluate(BOTTOM_JS)
+
+
 @SIZES
 def test_the_settings_of_the_site_are_saved_together(
     reader: OpenReader, boss: HttpVisitor, viewport: dict[str, int]
