@@ -75,7 +75,8 @@ def test_a_reply_is_written_over_the_timeline_and_keeps_its_place(me: BrowserPag
     me.page.keyboard.press("Control+Enter")
     expect(me.page.locator("dialog.sheet")).to_have_count(0)
     assert me.page.url == f"{me.url}/"
-    me.go_to(me.entries.last.locator(".post-time").get_attribute("href") or "")
+    answered = me.entries.filter(has_text="the first of my posts")
+    me.go_to(answered.locator(".post-time").get_attribute("href") or "")
     expect(me.page.locator("[data-replies] article")).to_contain_text("an answer to it")
 
 
@@ -132,6 +133,7 @@ def test_a_post_from_another_profile_is_not_shown_among_its_posts(me: BrowserPag
 def test_new_post_on_the_page_of_a_post_is_no_reply(me: BrowserPage) -> None:
     me.go_to(me.entries.first.locator(".post-time").get_attribute("href") or "")
     me.page.locator(".nav-compose a").tap()
+    expect(me.page.locator("dialog.sheet textarea[name=text]")).to_be_focused()
     expect(me.page.locator("dialog.sheet [name=in_reply_to]")).to_have_count(0)
     me.page.go_back()
     me.page.locator(".reply-line a").tap()

@@ -36,9 +36,10 @@ def test_publish_reply_and_delete(me: BrowserPage) -> None:
     expect(me.page.locator("[data-replies] .post-text")).to_have_text(["an answer to myself"])
     me.go_to("/")
     expect(me.entries).to_have_count(2)
-    me.entries.first.locator("summary.action").click()
-    me.entries.first.locator("summary.menu-item").click()
-    me.entries.first.get_by_role("button", name="Delete").click()
+    reply = me.entries.filter(has_text="an answer to myself")
+    reply.locator("summary.action").click()
+    reply.locator("summary.menu-item").click()
+    reply.get_by_role("button", name="Delete").click()
     expect(me.page).to_have_url(me.url + "/")
     expect(me.entries.locator(".post-text")).to_have_text(["plain words"])
 
