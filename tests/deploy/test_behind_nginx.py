@@ -39,7 +39,7 @@ async def front(redis_server, tmp_path_factory) -> AsyncIterator[Front]:
     need("nginx")
     plain, tls = free_ports(2)
     directory = tmp_path_factory.mktemp("front")
-    settings = {"HTTPS": "1", "TRUSTED_PROXIES": "127.0.0.1", "ALLOWED_HOSTS": HOST}
+    settings = {"HTTPS": "1", "TRUSTED_PROXIES": "127.0.0.1", "ALLOWED_HOSTS": HOST, "RATE_LIMIT_LOGIN": "10/m"}
     redis_server.flush()
     async with DaphneFleet(redis_server.url, 1, **settings) as fleet:
         conf = nginx_files(directory, upstream=fleet.port, plain=plain, tls=tls)
