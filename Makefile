@@ -139,8 +139,11 @@ messages: $(VENV)/.dev ## Collect the texts to translate (needs gettext)
 	$(KEYED) $(BIN)/python manage.py makemessages --all --no-location --no-wrap --ignore .venv
 	$(BIN)/python -m socialsite.translations
 
-release: $(VENV)/.dev ## Check that every language has every text (needs gettext)
+release: $(VENV)/.dev programs ## Check translations, run nightly and other servers (SERVERS="/path/to/redis-server ..."), measure
 	@$(PYTEST) -m release tests/unit/documents
+	@$(MAKE) --no-print-directory nightly
+	@for server in $(SERVERS); do TEST_SERVER=$$server $(PYTEST) tests/contract tests/faults -m "not nightly" || exit; done
+	@$(BIN)/python -m benchmarks
 
 format: $(VENV)/.dev ## Put code and templates into the house's form
 	$(BIN)/ruff check --fix .

@@ -109,7 +109,13 @@ def _cells() -> Iterator[tuple[str, str, str]]:
         stored_figures = [figure for name in row.figures if (figure := stored_figure(*name)) is not None]
         if len(stored_figures) == len(row.figures):
             ours = row.ours.format(*(format_rounded(figure.ours.median) for figure in stored_figures))
-            yield row.what, ours, row.reference.format(*_references(stored_figures))
+            missed = dict.fromkeys(_missed_budget(each) for each in stored_figures if each.verdict == "MISSED")
+            yield row.what, ours + "".join(missed), row.reference.format(*_references(stored_figures))
+
+
+def _missed_budget(figure: Figure) -> str:
+    bounds_ratio = figure.ratio is not None and not figure.absolute
+    return f"; **missed: {'ratio' if bounds_ratio else figure.unit} {figure.budget}**"
 
 
 def _references(found: list[Figure]) -> Iterator[str]:
