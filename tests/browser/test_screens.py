@@ -1,5 +1,7 @@
 """Pages on paper, on a phone that is turned, and with letters of twice the size."""
 
+import itertools
+
 import pytest
 from playwright.sync_api import expect
 
@@ -85,6 +87,19 @@ def test_no_field_on_a_phone_is_so_small_that_ios_zooms(reader: OpenReader, own:
 def test_a_phone_that_is_turned_shows_the_whole_navigation(reader: OpenReader, own: HttpVisitor) -> None:
     me = home_with_a_post(reader, own, viewport={"width": PHONE["height"], "height": PHONE["width"]})
     assert len(me.page.evaluate(f"() => ({VISIBLE_LINKS})().map((link) => link.href)")) >= 9
+    assert me.page.evaluate(CUT_LINKS) == []
+
+
+@pytest.mark.parametrize("language", ["ar", "pl"])
+def test_the_labels_of_the_navigation_do_not_touch_on_a_narrow_phone(
+    reader: OpenReader, own: HttpVisitor, language: str
+) -> None:
+    me = reader(own, viewport={"width": 320, "height": 640}, locale=language)
+    me.go_to("/")
+    labels = me.page.locator(".site-nav li:visible span:not([data-badge])").all()
+    boxes = sorted((box["x"], box["x"] + box["width"]) for label in labels if (box := label.bounding_box()))
+    assert len(boxes) == 5
+    assert all(end < start for (_, end), (start, _) in itertools.pairwise(boxes)), boxes
     assert me.page.evaluate(CUT_LINKS) == []
 
 
