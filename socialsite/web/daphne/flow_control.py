@@ -87,7 +87,7 @@ class DaphneSocketWriter:
         self.is_closed = False
         # Only a plain socket may be written to directly; with TLS every byte must be encrypted.
         self._is_plain = hasattr(self._transport, "writeSomeData") and not getattr(self._transport, "TLS", False)
-        if self._is_plain:
+        if self._is_plain and self._transport.connected:  # a reader may leave during the handshake
             self._transport.getHandle().setsockopt(SOL_SOCKET, SO_SNDBUF, KERNEL_BUFFER_BYTES)
         self._transport.bufferSize = TRANSPORT_BUFFER_BYTES
         self._transport.unregisterProducer()  # the HTTPChannel, registered before the upgrade

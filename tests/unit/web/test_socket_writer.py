@@ -1,10 +1,14 @@
 """The send queue of AsgiSocketWriter, and the frames that are written to daphne."""
 
 import asyncio
+import socket
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from twisted.internet.tcp import Connection
 
+from socialsite.web.daphne.flow_control import DaphneSocketWriter
 from socialsite.web.socket_writer import QUEUE_MAX_BYTES, AsgiSocketWriter, TextFrame, encode_text_frame
 
 
@@ -70,6 +74,15 @@ async def test_a_replay_waits_until_the_client_has_read_the_queue_or_is_lost(is_
     else:
         server.reading.set()
     await asyncio.wait_for(waiting, 10)
+
+
+async def test_a_reader_that_left_during_the_handshake_gets_a_closed_writer() -> None:
+    with socket.socket() as lost:
+        transport = Connection(lost, None, SimpleNamespace())
+        transport.disconnected = 1
+        del transport.socket  # as Twisted does
+        protocol = SimpleNamespace(transport=transport, http_request_data=b"", http_headers={}, clean_headers={})
+        assert DaphneSocketWriter(protocol).is_closed
 
 
 @pytest.mark.parametrize(
