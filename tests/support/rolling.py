@@ -49,7 +49,7 @@ class ResumingClient:
     async def _once(self) -> None:
         origin = Origin(f"http://127.0.0.1:{self._port}")
         url = f"ws://127.0.0.1:{self._port}/ws/stream/"
-        async with connect(url, origin=origin, proxy=None, max_queue=10_000) as connection:
+        async with connect(url, origin=origin, proxy=None, max_queue=10_000, open_timeout=60) as connection:
             after = {} if self._last is None else {"after": self._last}
             await connection.send(json.dumps({"type": "subscribe", "timeline": "public", **after}))
             while True:
