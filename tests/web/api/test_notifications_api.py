@@ -54,6 +54,12 @@ async def test_notifications_are_single_grouped_and_dismissed(site, world, open_
     assert (await api.get("/api/v1/notifications")).json() == []
 
 
+def read_groups(response: httpx.Response) -> list[tuple[str, int, int]]:
+    """Return the post, the number of notifications and the newest one of each group."""
+    groups = response.json()["notification_groups"]
+    return [(each["status_id"], each["notifications_count"], each["most_recent_notification_id"]) for each in groups]
+
+
 async def test_a_group_is_on_one_page_with_all_of_its_notifications(site, world, open_api: OpenApi) -> None:
     alice, *others = await world.people("alice", *(f"fan_{number}" for number in range(90)))
     first, second = [await alice.publishes(text) for text in ("first", "second")]
@@ -72,26 +78,20 @@ async def test_a_group_is_on_one_page_with_all_of_its_notifications(site, world,
     api, path = await open_api("alice"), "/api/v2/notifications"
     expected = [(str(first.id), 88, max(newer)), (str(second.id), 3, max(between)), (str(first.id), 2, max(earlier))]
 
-    def read(response: httpx.Response) -> list[tuple[str, int, int]]:
-        groups = response.json()["notification_groups"]
-        return [
-            (each["status_id"], each["notifications_count"], each["most_recent_notification_id"]) for each in groups
-        ]
-
     whole = await api.get(path)
-    assert read(whole) == expected
+    assert read_groups(whole) == expected
     assert [each["page_min_id"] for each in whole.json()["notification_groups"]] == [
         str(min(ids)) for ids in (newer, between, earlier)
     ]
     page, pages = await api.get(path, limit=2), list[tuple[str, int, int]]()
     assert page.json()["notification_groups"][0]["page_min_id"] > str(max(between))  # clients page by it, too
-    while groups := read(page):
+    while groups := read_groups(page):
         pages += groups
         page = await api.http.get(page.links["next"]["url"])
     assert pages == expected
-    assert read(await api.get(path, since_id=newer[-2])) == expected[:1]
-    assert read(await api.get(path, since_id=newer[-1])) == []
-    assert read(await api.get(path, min_id=earlier[-1], limit=1)) == expected[1:2]
+    assert read_groups(await api.get(path, since_id=newer[-2])) == expected[:1]
+    assert read_groups(await api.get(path, since_id=newer[-1])) == []
+    assert read_groups(await api.get(path, min_id=earlier[-1], limit=1)) == expected[1:2]
     key = whole.json()["notification_groups"][0]["group_key"]
     assert len((await api.get(f"{path}/{key}/accounts")).json()) == 88
     fan, mentions = {"account_id": str(others[0].id)}, {"types[]": "mention"}
