@@ -14,7 +14,7 @@ in to the account before has its own counter. For other browsers, all attempts c
 attempts also count for the handle.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,13 +24,15 @@ from typing import Literal, NoReturn
 from socialsite.clock import DAY_MS, Clock, FixedClock
 from socialsite.errors import AccountSilenced, NewcomerLimited, RateLimited
 from socialsite.ids import AccountId
-from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
+from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command, prefix_of
 from socialsite.service import Service
 from socialsite.store.commands import Command
 from socialsite.store.errors import StoreError, WritesRefused
 
 ACCOUNTS_PER_ADDRESS = 10
 """Number of accounts at one address that may use their full limit at the same time."""
+NETWORKS_PER_PREFIX = 16
+"""Number of IPv6 networks (/64) of one prefix (/48) that may use their full limit at the same time."""
 NETWORKS_PER_HANDLE = 10
 """Limit of failed log-ins to one handle by unknown browsers, as a multiple of the limit of one network."""
 
@@ -106,9 +108,21 @@ def newcomer_caller(account_id: AccountId, created_ms: int, newcomer_days: int, 
 
 
 @lru_cache(maxsize=4_096)
-def address_identifier(address: str) -> Identifier:
-    """Return the identifier of an address. It is cached, because hashing an address costs more than the middleware."""
-    return Identifier.address(address)
+def address_factors(address: str, identify: Callable[[str], Identifier] = Identifier.address) -> dict[Identifier, int]:
+    """Return the identifiers of an address, each with its limit as a multiple of the limit of one address.
+
+    It is cached, because hashing an address costs more than the middleware.
+    """
+    return {identify(name): factor for name, factor in limited_names(address).items()}
+
+
+def limited_names(address: str) -> dict[str, int]:
+    """Return the address, and its prefix if it is of IPv6, each with its limit as a multiple of that of one address.
+
+    One client may have all networks of a prefix (RFC 6177, section 2: /48 to /56).
+    """
+    prefix = prefix_of(address)
+    return {address: 1, prefix: NETWORKS_PER_PREFIX} if prefix else {address: 1}
 
 
 class ActionLimits(Service):
@@ -187,12 +201,12 @@ class ActionLimits(Service):
         caller = owner if isinstance(owner, Caller) else Caller(owner, request_address.get())
         counters = {SITE: limits.site}
         if caller.account_id is None:
-            counters[Identifier.visitors(caller.address)] = per_day
+            counters |= multiply_limit(address_factors(caller.address, Identifier.visitors), per_day)
         else:
             counters[Identifier.account(caller.account_id)] = per_day
             if caller.address:
                 accounts = 1 if writer == "imports" else ACCOUNTS_PER_ADDRESS
-                counters[address_identifier(caller.address)] = per_day * accounts
+                counters |= multiply_limit(address_factors(caller.address), per_day * accounts)
         counters = {each: limit for each, limit in counters.items() if limit}
         granted = await self._limiter.hit_daily(name, counters, size_bytes, now_ms) if counters else size_bytes
         if granted < size_bytes:
@@ -259,25 +273,29 @@ class ActionLimits(Service):
             raise
 
     def address_commands(self, address: str) -> list[Command]:
-        """Return the command that counts a request of the address, or an empty list if the rule is off.
+        """Return the commands that count a request of the address, or an empty list if the rule is off.
 
-        The command is sent in the batch that reads the session. `raise_if_refused` checks its parsed reply.
+        They are sent in the batch that reads the session. `raise_if_refused` checks their parsed replies.
         """
-        rules = self._active_rules("address")
-        return [hit_command(address_identifier(address), rules, self._clock.server_ms())] if rules else []
+        hits, now_ms = self._address_hits(address, "address"), self._clock.server_ms()
+        return [hit_command(identifier, rules, now_ms) for identifier, rules in hits if rules]
 
     def _active_rules(self, name: str, factor: int = 1) -> list[Rule]:
         rule = self._rules.get(name)
         return [Rule(name, rule.limit * factor)] if rule is not None and rule.limit is not None else []
 
     def _hits(self, caller: Caller, name: str) -> Hits:
-        rules, address = self._active_rules(name), address_identifier(caller.address)
+        rules = self._active_rules(name)
         if caller.account_id is None:
-            return [(address, rules)]
-        address_rules = self._active_rules(name, ACCOUNTS_PER_ADDRESS)
+            return self._address_hits(caller.address, name)
         if caller.newcomer_until_ms and name in NEWCOMER_RULES:
             rules = [Rule(name, -(-(rule.limit or 0) // NEWCOMER_SHARE)) for rule in rules]
-        return [(Identifier.account(caller.account_id), rules), (address, address_rules)]
+        by_account = (Identifier.account(caller.account_id), rules)
+        return [by_account, *self._address_hits(caller.address, name, ACCOUNTS_PER_ADDRESS)]
+
+    def _address_hits(self, address: str, name: str, accounts: int = 1) -> Hits:
+        factors = address_factors(address).items()
+        return [(identifier, self._active_rules(name, factor * accounts)) for identifier, factor in factors]
 
     async def _count(self, hits: Hits, now_ms: int, caller: Caller | None = None) -> None:
         decision = await self._limiter.hit_all(hits, now_ms)
@@ -290,10 +308,12 @@ class ActionLimits(Service):
 def _daily_limits(caller: Caller | None, per_day: int) -> dict[Identifier, int]:
     if caller is None or caller.account_id is None:
         return {}
-    return {
-        Identifier.account(caller.account_id): per_day,
-        address_identifier(caller.address): per_day * ACCOUNTS_PER_ADDRESS,
-    }
+    of_address = multiply_limit(address_factors(caller.address), per_day * ACCOUNTS_PER_ADDRESS)
+    return {Identifier.account(caller.account_id): per_day, **of_address}
+
+
+def multiply_limit(factors: Mapping[Identifier, int], limit: int) -> dict[Identifier, int]:
+    return {identifier: factor * limit for identifier, factor in factors.items()}
 
 
 def refuse_silenced(until_ms: int, now_ms: int) -> None:

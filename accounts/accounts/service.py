@@ -47,7 +47,7 @@ from socialsite.analytics.stats import Statistics
 from socialsite.batches import batches
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, TimeSource
-from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address_identifier
+from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address_factors
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.recipes.rate_limit import Identifier
@@ -195,7 +195,7 @@ class AccountService(AccountLookup, Service):
         """Count a log-in for the known browser, or for the address and the handle. Return the time for a refund."""
         if caller is None:
             return 0
-        factors = {address_identifier(caller.address): 1, by_handle: NETWORKS_PER_HANDLE}
+        factors = address_factors(caller.address) | {by_handle: NETWORKS_PER_HANDLE}
         if browser is not None:
             factors = {Identifier.browser(browser.secret): 1}
         try:

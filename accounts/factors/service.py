@@ -29,7 +29,7 @@ from accounts.mail.service import MailService
 from accounts.security.browsers import BrowserRegistry, KnownBrowser
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
-from socialsite.limits import ActionLimits, Caller, address_identifier
+from socialsite.limits import ActionLimits, Caller, address_factors
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.service import Service
 
@@ -118,7 +118,7 @@ class FactorService(Service):
         """Use up a TOTP code or a recovery code. Return its kind. Raises FieldErrors, RateLimited."""
         is_known = await self.browsers.is_known(account_id, browser)
         by_browser = Identifier.browser(browser.secret) if is_known and browser is not None else None
-        await self.limits.enforce_for({by_browser or address_identifier(caller.address): 1}, "login")
+        await self.limits.enforce_for({by_browser: 1} if by_browser else address_factors(caller.address), "login")
         code = normalize_code(text)
         if not (code.isascii() and code.isdigit()):
             return await self._use_recovery_code(account_id, code, caller)

@@ -32,7 +32,7 @@ from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from accounts.sessions.values import TokenGrant, hash_secret
 from socialsite.ids import AccountId, ClientId, TimeSource
-from socialsite.limits import SITE, ActionLimits, Caller, address_identifier
+from socialsite.limits import SITE, ActionLimits, Caller, address_factors, multiply_limit
 from socialsite.service import Service
 
 APP_NAME_MAX_LENGTH = 60
@@ -188,7 +188,7 @@ class OAuthService(Service):
 
     async def _count_unused(self, caller: Caller) -> None:
         """Count an app, or a token of an app for itself, which no account has permitted. Raises RateLimited."""
-        per_day = {address_identifier(caller.address): APPS_PER_DAY_AND_ADDRESS, SITE: APPS_PER_DAY}
+        per_day = multiply_limit(address_factors(caller.address), APPS_PER_DAY_AND_ADDRESS) | {SITE: APPS_PER_DAY}
         await self.limits.enforce_daily_for(per_day, "apps")
 
     async def revoke(self, client_id: str, client_secret: str | None, token: str) -> None:

@@ -17,6 +17,7 @@ one identifier refuses, the hit of the other is taken back. `now_ms` is the call
 import hashlib
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -226,6 +227,15 @@ def network_of(text: str) -> str:
             return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))
         return str(address.ipv4_mapped)
     return str(address)
+
+
+def prefix_of(text: str) -> str:
+    """Return the /48 of an IPv6 address, or "" for any other text."""
+    with suppress(ValueError):
+        address = ipaddress.IPv6Address(text.strip())
+        if address.ipv4_mapped is None:
+            return str(ipaddress.IPv6Network((int(address) >> 80 << 80, 48)))
+    return ""
 
 
 def _active_rules(rules: Sequence[Rule]) -> list[Rule]:

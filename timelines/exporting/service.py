@@ -10,9 +10,10 @@ from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostIdGenerator, TimeSource
-from socialsite.limits import ActionLimits, Caller, address_identifier, request_address
+from socialsite.limits import ActionLimits, Caller, request_address
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.recipes.rate_limit import Identifier
 from socialsite.service import Service
 from timelines.errors import TransferNotFound, TransferUnderWay
 from timelines.exporting.archive import ArchiveSources, ArchiveWriter
@@ -105,7 +106,7 @@ class ExportService(Service):
 
     async def add_job(self, account_id: AccountId, transfer: Transfer) -> None:
         jobs = self.export_jobs if transfer.kind == "export" else self.jobs
-        network = address_identifier(address).tag if (address := request_address.get()) else ""
+        network = Identifier.address(address).tag if (address := request_address.get()) else ""
         await jobs.add(encode_job(TransferJob(account_id, transfer.id, network)), sender=account_id)
 
     async def delete(self, account_id: AccountId, transfer: Transfer) -> None:

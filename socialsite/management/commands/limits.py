@@ -1,7 +1,8 @@
 """manage.py limits show [@HANDLE | ADDRESS] | limits reset @HANDLE | ADDRESS: show or reset rate limits.
 
 Without a handle or address, `show` lists the configured rules and the most active accounts. Hits of accounts are
-counted by id, log-ins also by the handle that the client sent, and hits of IPv6 addresses by their /64 network.
+counted by id, log-ins also by the handle that the client sent, and hits of IPv6 addresses by their
+/64 network and their /48.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.admin.activity import find_most_active
 from socialsite.container import Services
-from socialsite.limits import ACCOUNTS_PER_ADDRESS, NETWORKS_PER_HANDLE
+from socialsite.limits import ACCOUNTS_PER_ADDRESS, NETWORKS_PER_HANDLE, limited_names
 from socialsite.management.base import OperatorCommand
 from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, Rule
 
@@ -68,7 +69,11 @@ async def find_targets(services: Services, text: str) -> list[LimitTarget]:
     logins = [_multiply(rule, NETWORKS_PER_HANDLE) for rule in rules if rule.name == "login"]
     with contextlib.suppress(ValueError):
         address = str(ipaddress.ip_address(text))
-        return [LimitTarget(address, Identifier.address(address), [address_rule(rule) for rule in rules])]
+        address_rules = [address_rule(rule) for rule in rules]
+        return [
+            LimitTarget(name, Identifier.address(name), [_multiply(rule, factor) for rule in address_rules])
+            for name, factor in limited_names(address).items()
+        ]
     try:
         handle = normalize_handle(text.removeprefix("@"))
     except InvalidHandle as error:

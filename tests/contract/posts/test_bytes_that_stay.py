@@ -16,8 +16,8 @@ from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, ClientId
-from socialsite.limits import ActionLimits, BytesPerDay, ByteWriter, Caller, address_identifier, request_address
-from socialsite.recipes.rate_limit import Identifier, daily_counter_key
+from socialsite.limits import NETWORKS_PER_PREFIX, ActionLimits, BytesPerDay, ByteWriter, Caller, request_address
+from socialsite.recipes.rate_limit import Identifier, Rule, daily_counter_key
 from socialsite.store.key_families import FAMILIES, SOURCE
 from socialsite.web.requests import FormFields
 from socialsite.web.services import loop_services
@@ -204,7 +204,7 @@ async def test_an_import_ends_at_the_bytes_of_a_day_and_can_be_undone(
     notes = [note(1 + n % 50, id=str(n), content="<p>" + "\u6f22" * 100) for n in range(150)]
     request_address.set("192.0.2.1")
     preview = await begin_import(services, alice.id, mastodon(*notes))
-    request_address.set(address_identifier("192.0.2.1").tag if importer == "bob" else "")
+    request_address.set(Identifier.address("192.0.2.1").tag if importer == "bob" else "")
     used_bytes = services.config.import_bytes_per_day - 50_000
     await services.action_limits.enforce_bytes("imports", (alice if importer == "alice" else bob).id, used_bytes)
     await perform_transfers(services)
@@ -227,6 +227,19 @@ async def test_the_accounts_of_an_address_write_ten_times_the_bytes_of_one(servi
         await limits.enforce_bytes("apps", Caller(None, "192.0.2.1"), 1)
     request_address.set("192.0.2.2")
     await limits.enforce_bytes("notes", AccountId(11), 1)
+
+
+async def test_the_networks_of_an_ipv6_prefix_share_a_limit(services: Services) -> None:
+    limits = ActionLimits(services.limits, {"login": Rule("login", 1)}, services.clock, BytesPerDay(account=100))
+    networks = [f"2001:db8:1:{number:x}::1" for number in range(NETWORKS_PER_PREFIX + 1)]
+    for network in networks[:-1]:
+        await limits.enforce(Caller(None, network), "login")
+        await limits.enforce_bytes("apps", Caller(None, network), 100)
+    for action in (limits.enforce(Caller(None, networks[-1]), "login"),
+                   limits.enforce_bytes("apps", Caller(None, networks[-1]), 1)):  # fmt: skip
+        with pytest.raises(RateLimited):
+            await action
+    await limits.enforce(Caller(None, "2001:db8:2::1"), "login")
 
 
 async def test_a_request_counts_its_bytes_for_its_address(services: Services) -> None:
