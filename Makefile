@@ -111,7 +111,7 @@ coverage: $(VENV)/.dev ## Measure which lines unit, contract and web tests run, 
 mutation: $(VENV)/.dev ## Change recipes and repositories and see that tests fail (after coverage; hours)
 	@nice -n 19 $(BIN)/python -m tests.quality.mutation $(ARGS)
 
-bench: $(VENV)/.dev ## Measure the budgets of docs/reference/benchmarks.md
+bench: $(VENV)/.dev ## Measure all budgets in one run into docs/reference/benchmarks.md and README (ARGS="B5 --quick" prints)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 tables: $(VENV)/.dev ## Write the tables of docs/reference that repeat a declaration
@@ -143,7 +143,7 @@ release: $(VENV)/.dev programs ## Check translations, run nightly and other serv
 	@$(PYTEST) -m release tests/unit/documents
 	@$(MAKE) --no-print-directory nightly
 	@for server in $(SERVERS); do TEST_SERVER=$$server $(PYTEST) tests/contract tests/faults -m "not nightly" || exit; done
-	@$(BIN)/python -m benchmarks
+	@$(MAKE) --no-print-directory bench ARGS=
 
 format: $(VENV)/.dev ## Put code and templates into the house's form
 	$(BIN)/ruff check --fix .

@@ -1,23 +1,33 @@
-"""`python -m benchmarks [NAMES] [--rounds N] [--quick]`: measure, print, write docs/reference/benchmarks.md.
+"""`python -m benchmarks`: measure everything, and write docs/reference/benchmarks.md and README.md's figures.
 
-The exit status is 0 if a budget is missed (the page says so) and 1 if a benchmark could not be measured.
---quick measures too little to be recorded. README.md's figures are written too. Two names only write files:
-`python -m benchmarks scale` writes docs/reference/scale.md, `python -m benchmarks readme` writes README.md's
-figures again from the records.
+Each benchmark is a process of its own: if it fails or takes longer than MAX_S, the others are measured. The pages name
+the benchmarks that were not measured. Nothing of an earlier run is kept; `--rest` continues the last run if it was of
+the same commit. The exit status is 1 if a benchmark could not be measured, and 0 if a budget is missed.
+
+`python -m benchmarks NAMES` measures these and only prints. `--quick` measures too little, and records nothing.
+`python -m benchmarks pages` writes both pages again from the record, `python -m benchmarks scale` writes
+docs/reference/scale.md.
 """
 
 import argparse
 import asyncio
+import contextlib
 import importlib
+import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from types import ModuleType
+from pathlib import Path
 
 from benchmarks import machine, readme, report, scale
 from benchmarks.figures import DataNotAvailable
 from benchmarks.running import arguments, parse_plan, show
-from socialsite.store.errors import StoreError
+
+MAX_S = 1_200.0
+"""A benchmark that takes longer is ended."""
+STOP_S = 30.0
 
 MODULES = {
     "B1": "b1_fanout",
@@ -55,20 +65,22 @@ def main() -> None:
     if sys.argv[1:2] == ["scale"]:
         scale.main(sys.argv[2:])
         return
-    if sys.argv[1:] == ["readme"]:
-        readme.write()
-        return
     parser = arguments(argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__))
     parser.add_argument("names", nargs="*", metavar="NAMES", help=f"of {', '.join(MODULES)}; default all")
+    parser.add_argument("--rest", action="store_true", help="measure what the last run of this commit has not measured")
+    parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    names = [require_module(name) for name in options.names] or list(MODULES)
+    if options.names == ["pages"]:
+        write_pages()
+        return
+    names = [require_module(name) for name in options.names]
     if unknown := [name for name in names if name not in MODULES]:
         parser.error(f"there is no benchmark {', '.join(unknown)}")
-    modules = {name: importlib.import_module(f"benchmarks.{MODULES[name]}") for name in MODULES}
-    print(f"commit {machine.commit()}, load {machine.load():.1f}, {machine.description()}")
-    failed = [name for name in names if not run_measurement(name, modules, options)]
-    if failed:
-        sys.exit(f"Not measured: {', '.join(failed)}")
+    if names:
+        for name in names:
+            measure(name, options)
+    else:
+        measure_all(options)
 
 
 def require_module(name: str) -> str:
@@ -77,24 +89,67 @@ def require_module(name: str) -> str:
     return next((n for n, module in MODULES.items() if word in (n.lower(), module.partition("_")[2])), name)
 
 
-def run_measurement(name: str, modules: dict[str, ModuleType], options: argparse.Namespace) -> bool:
-    """Return False if the benchmark failed; the page keeps its last results."""
-    plan, started = parse_plan(options), time.perf_counter()
+def measure(name: str, options: argparse.Namespace) -> None:
+    """Measure and print; write the figures into the file `--into`, if there is one."""
     try:
-        figures = asyncio.run(modules[name].measure(plan))
+        figures = asyncio.run(importlib.import_module(f"benchmarks.{MODULES[name]}").measure(parse_plan(options)))
     except DataNotAvailable as missing:
-        print(f"{name:4} skipped: {missing}", flush=True)
-        return True
-    except (RuntimeError, OSError, StoreError, subprocess.SubprocessError) as error:
-        print(f"{name:4} FAILED: {type(error).__name__}: {error}", flush=True)
-        return False
+        sys.exit(f"{name}: {missing}")
     show(name, figures)
-    print(f"{'':4} {time.perf_counter() - started:.0f} s, load {machine.load():.1f}", flush=True)
-    if not options.quick:
-        report.record(name, figures, plan.rounds)
-        report.write(modules)
-        readme.write()
-    return True
+    if options.into:
+        options.into.write_bytes(report.encode_figures(figures))
+
+
+def measure_all(options: argparse.Namespace) -> None:
+    run = report.Run.read() if options.rest else None
+    if run is None or run.commit != machine.commit():
+        run = report.Run.begin(parse_plan(options).rounds)
+    print(f"commit {run.commit}, load {machine.load():.1f}, {run.machine}", flush=True)
+    for name in [name for name in MODULES if not run.has_measured(name)]:
+        began = time.perf_counter()
+        outcome = measure_apart(name, options)
+        run.add(name, outcome, time.perf_counter() - began)
+        print(f"{name:4} {run.describe(name)}", flush=True)
+        if not options.quick:
+            run.write()
+            write_pages()
+    if unmeasured := [name for name in MODULES if not run.has_measured(name)]:
+        sys.exit(f"Not measured: {', '.join(unmeasured)}")
+
+
+def measure_apart(name: str, options: argparse.Namespace) -> bytes | str:
+    """Measure in a process of its own. Return the encoded figures, or the reason why there are none."""
+    with tempfile.TemporaryDirectory() as folder:
+        into, errors = Path(folder) / "figures", Path(folder) / "errors"
+        words = [name, "--rounds", str(options.rounds), *["--quick"] * options.quick, "--into", str(into)]
+        with errors.open("w") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks", *words], stderr=file, start_new_session=True
+            )
+        try:
+            process.wait(MAX_S)
+        except subprocess.TimeoutExpired:
+            return f"it took longer than {MAX_S:.0f} s"
+        finally:
+            end(process)
+            sys.stderr.write(errors.read_text())
+        lines = errors.read_text().split("\n")
+        return into.read_bytes() if process.returncode == 0 else " ".join(lines[-2:]).strip()
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Let a process stop what it started, then kill what is left of it."""
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(STOP_S)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def write_pages() -> None:
+    report.write(MODULES)
+    readme.write()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from benchmarks.figures import Figure, Plan, Samples
 from benchmarks.imported import data_path
 from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
+from tests.support.corpora import find_corpus
 
 if TYPE_CHECKING:
     from socialsite.store import Store
@@ -32,7 +33,8 @@ COMMON_WORD_COUNT = 60
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
-    return [figure for name in CORPORA for figure in await _corpus(name, plan)]
+    available = [name for name, file in CORPORA.items() if find_corpus(file)]
+    return [figure for name in available for figure in await _corpus(name, plan)]
 
 
 async def _corpus(name: str, plan: Plan) -> list[Figure]:

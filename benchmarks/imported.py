@@ -1,16 +1,17 @@
 """The large import of the backup and forecast benchmarks: the slashdot graph, and posts for its accounts.
 
-The graph may not be copied into the repository: a benchmark that needs it is skipped if it is absent.
+The graph may not be copied into the repository. If it is absent, a synthetic one of the same size is used.
 """
 
 import gzip
 import itertools
+import random
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.figures import DataNotAvailable, Plan
-from benchmarks.servers import redis_server
+from benchmarks.servers import ROOT, redis_server
 from tests.support.corpora import SOURCES, find_corpus
 
 if TYPE_CHECKING:
@@ -19,14 +20,36 @@ if TYPE_CHECKING:
     from socialsite.container import Services
 
 GRAPH, POSTS = "graphs/slashdot0902-directed.tsv.gz", "posts/ubuntu-irc.jsonl.gz"
+SYNTHETIC_GRAPH = ROOT / ".cache" / "synthetic-graph.tsv.gz"
+GRAPH_ACCOUNTS, GRAPH_FOLLOWS = 82_168, 870_161
+
+
+def graph_name() -> str:
+    return "slashdot0902" if find_corpus(GRAPH) else "synthetic, as large as slashdot0902"
 
 
 def data_path(name: str) -> Path:
-    """Return the path of a data file of the tests. Raises DataNotAvailable if it is absent."""
-    path = find_corpus(name)
+    """Return the path of a data file. Raises DataNotAvailable if it is absent and not synthesized."""
+    path = find_corpus(name) or (synthetic_graph() if name == GRAPH else None)
     if path is None:
         raise DataNotAvailable(f"needs {name}, from {SOURCES[name]}")
     return path
+
+
+def synthetic_graph() -> Path:
+    """Return a graph in which both numbers of follows of an account fall as powers of its rank. It is written once."""
+    if not SYNTHETIC_GRAPH.exists():
+        chance, ids = random.Random(902), range(1, GRAPH_ACCOUNTS + 1)
+        weights = list(itertools.accumulate((rank + 3) ** -0.7 for rank in ids))
+        active = chance.sample(ids, len(ids))
+        edges = dict.fromkeys((one, 1 + one % 100) for one in ids if one > 100)
+        while len(edges) < GRAPH_FOLLOWS:
+            pairs = zip(*(chance.choices(names, cum_weights=weights, k=1_000) for names in (active, ids)), strict=True)
+            edges.update((pair, None) for pair in pairs if pair[0] != pair[1])
+        SYNTHETIC_GRAPH.parent.mkdir(exist_ok=True)
+        lines = "".join(f"{one}\t{other}\n" for one, other in sorted(itertools.islice(edges, GRAPH_FOLLOWS)))
+        SYNTHETIC_GRAPH.write_bytes(gzip.compress(lines.encode(), 1))
+    return SYNTHETIC_GRAPH
 
 
 def split_file(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:

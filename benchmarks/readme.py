@@ -1,6 +1,6 @@
 """Write the table of figures in README.md from docs/reference/benchmarks.json.
 
-A recorded benchmark writes the table again; tests/unit/documents/test_readme.py compares it with the records.
+Every run writes the table again; tests/unit/documents/test_readme.py compares it with the record of the last run.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.figures import Figure
 from benchmarks.pages import ROOT, replace_section, table
-from benchmarks.report import stored_figure
+from benchmarks.report import Run, not_yet_measured
 
 PAGE = ROOT / "README.md"
 BEGIN = "<!-- python -m benchmarks -->"
@@ -100,17 +100,21 @@ def write() -> None:
 
 
 def figures() -> str:
-    return table([HEAD, *_cells()])
+    """Return the table, or a sentence if this release has not been measured."""
+    run = Run.read()
+    return not_yet_measured() if run is None else table([HEAD, *_cells(run)])
 
 
-def _cells() -> Iterator[tuple[str, str, str]]:
-    """Yield the cells of each row; a row without all its recorded figures is left out."""
+def _cells(run: Run) -> Iterator[tuple[str, str, str]]:
+    """Yield the cells of each row."""
     for row in ROWS:
-        stored_figures = [figure for name in row.figures if (figure := stored_figure(*name)) is not None]
-        if len(stored_figures) == len(row.figures):
-            ours = row.ours.format(*(format_rounded(figure.ours.median) for figure in stored_figures))
-            missed = dict.fromkeys(_missed_budget(each) for each in stored_figures if each.verdict == "MISSED")
-            yield row.what, ours + "".join(missed), row.reference.format(*_references(stored_figures))
+        stored_figures = [figure for name in row.figures if (figure := run.figure(*name)) is not None]
+        if len(stored_figures) < len(row.figures):
+            yield row.what, "not measured", ""
+            continue
+        ours = row.ours.format(*(format_rounded(figure.ours.median) for figure in stored_figures))
+        missed = dict.fromkeys(_missed_budget(each) for each in stored_figures if each.verdict == "MISSED")
+        yield row.what, ours + "".join(missed), row.reference.format(*_references(stored_figures))
 
 
 def _missed_budget(figure: Figure) -> str:

@@ -1,135 +1,148 @@
-"""Write docs/reference/benchmarks.md from recorded results.
+"""Write docs/reference/benchmarks.md from the record of the last run.
 
-The last results of each benchmark are stored as JSON beside the page. A new measurement of one benchmark leaves
-the results of the others, each with its own date, commit and machine.
+The record is JSON beside the page: release, commit and machine of the run, and the figures of each benchmark. A run
+begins with an empty record, so the page has no figure of an earlier run or release.
 """
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import ModuleType
-from typing import Any
+from typing import Self
+
+import msgspec
 
 from benchmarks import machine, pages
-from benchmarks.figures import Budget, Figure, Samples
+from benchmarks.figures import Figure
+from benchmarks.imported import graph_name
 from benchmarks.pages import DOCS
+from socialsite import __version__
 
 KEPT, PAGE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
 HEAD = """# Benchmarks
 
-`make bench` (`python -m benchmarks [NAMES] [--rounds N]`) writes this page. The docstring of a module (of B5
-`benchmarks/b5_home_page.py`) describes what its benchmark measures, and the reference. A figure is the median
-of its rounds, with the lowest and the highest in brackets. A reference runs in turn with the product in the
-same run, so the budget applies to the ratio (product / reference, round by round). `MISSED` means that the
-median does not meet the budget; if the brackets include the budget, the run does not decide it. The load of a
-run is the machine's at its end: above the number of cores other programs disturbed figures made of time
-(requests/s, waiting, B4, B9), CPU time and bytes less.
+`make bench` measures everything in one run, writes this page, and keeps nothing of an earlier run. `python -m
+benchmarks NAMES [--rounds N]` only prints. The docstring of a module (of B5 `benchmarks/b5_home_page.py`) describes
+what its benchmark measures, and the reference. A figure is the median of its rounds, with the lowest and the highest in
+brackets. A reference runs in turn with the product in the same run, so the budget applies to the ratio (product /
+reference, round by round). `MISSED` means that the median does not meet the budget; if the brackets include the budget,
+the run does not decide it. The load is the machine's at the end of a benchmark: above the number of cores other
+programs disturbed figures made of time (requests/s, waiting, B4, B9), CPU time and bytes less.
+
+Follows and posts are synthetic, or real ones of tests/data. Two files are not part of the repository, because their
+licences forbid a copy. Without the graph slashdot0902, B12, B13, B19, B20 and B27 use a synthetic graph of the same
+size; the next lines name the graph. Without the posts nsmc-korean, B17 has no rows of Korean.
 """
 MISSED = """
-## Missed budgets
+## Where the time goes
 
-Shares of processor time, sampled with py-spy (`py-spy record --pid PID --format raw`).
+What profiles have shown of figures that miss their budget, or missed it in an earlier release. Shares are of processor
+time, sampled with py-spy (`py-spy record --pid PID --format raw`).
 
-- **B21, home as met.** The record in the table is older than commit 13dc1c48, with which the page takes 0.80 of the
-  CPU. [The profile](decisions/home-page-cost.md) has its parts; no part dominates.
-- **B18, a page from four shards.** The same page took 2.25 times the CPU of one server before commit 923c7269. Of the
-  rest, about 55 us of 300 us place 111 commands on their nodes, and each of four nodes costs one more request,
-  reply and wakeup. The first read of the page cannot be sent before it is awaited.
-- **B18, a home by number of follows.** The ratios of B9 on one server and on the cluster varied by 0.5 in this run.
-- **B27, imports.** The record in the table is of 2026-11-22. On 2026-11-24, commits d4c70c86 and 61fa8d03 ran three
-  times in turn without other programs: follows took 19.9 and 17.5 s, posts 24.3 and 17.9 s (medians). The processor
-  was slower on that day: a page of B18 took 615 us on one server, and 155 us on 2026-11-21. The client is the
-  bottleneck. Of its time, the import of follows takes 33 % for accounts with their names in the search index, 25 % for
-  lines and handles, 16 % for the calls that add edges. The import of posts takes 36 % for the postings of the search
-  index, 14 % for rows, 12 % for the sets of posts.
-- **B12, backup, restore and audit.** The records in the table are older than these budgets: 15, 60 and 20 s. Of the
-  time of an audit, 47 % is the comparison of both sides of 870,161 follows, 16 % the walk over the keys and the search
-  for their families, 11 % the indexes of posts, 9 % posts. Of the rebuild after a restore, 90 % is its audit.
-
-Seconds of processor time of the client, and in brackets of Redis. Each was measured once, on 2026-11-24, in turn with
-both commits, on two cores that other programs shared (load 2 to 6). Redis had a unix socket and no persistence, and
-nobody posted during the backup. Other programs lengthen these times: in another hour the import of follows with
-commit 54549ad6 took 9.9 s.
-
-| work | commit d4c70c86 | commit d28a3edc |
-|---|---|---|
-| import of 870,161 follows | 19.5 (11.2) | 14.2 (10.0) |
-| import of 72,567 posts with search | 15.3 (8.9) | 12.1 (6.8) |
-| backup of 1,083,714 keys | 34.2 (10.0) | 14.9 (8.1) |
-| rebuild of caches after a restore, with audit | 73.5 (26.3) | 53.1 (27.9) |
-| audit of 1,083,714 keys | 59.1 (14.8) | 46.8 (17.1) |
+- **B21, home as met.** [The profile](decisions/home-page-cost.md) has its parts; no part dominates.
+- **B18, a page from four shards.** Less than a fifth of the client's time places the commands on their nodes; each of
+  four nodes costs one more request, reply and wakeup. The first read of the page cannot be sent before it is awaited.
+- **B27, imports.** The client is the bottleneck. The import of follows takes most of its time for accounts with their
+  names in the search index, then for lines and handles, then for the calls that add edges. The import of posts takes
+  most for the postings of the search index, then for rows, then for the sets of posts.
+- **B12, audit and restore.** An audit takes half of its time to compare both sides of the follows, and most of the rest
+  for the walk over the keys, and for the indexes of posts. Most of the time of a restore is its audit.
 """
 COLUMNS = ("", "figure", "this site", "reference", "ratio", "budget", "verdict")
 
-StoredRun = dict[str, Any]
+
+@dataclass(slots=True)
+class Outcome:
+    """The figures of a benchmark, or the reason why there are none. `load` is the machine's at the end."""
+
+    at: str
+    load: float
+    seconds: float
+    figures: list[Figure] = field(default_factory=list)
+    failure: str = ""
 
 
-def record(name: str, figures: Sequence[Figure], rounds: int) -> None:
-    """Replace the last results of a benchmark and write the page again."""
-    records = _read()
-    records[name] = {
-        "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": machine.commit(),
-        "machine": machine.description(),
-        "load": round(machine.load(), 1),
-        "rounds": rounds,
-        "figures": [asdict(figure) for figure in figures],
-    }
-    DOCS.mkdir(exist_ok=True)
-    KEPT.write_text(json.dumps(records, indent=1) + "\n")
+@dataclass(slots=True)
+class Run:
+    """One run of all benchmarks. `graph` is the graph of follows of B12, B13, B19, B20 and B27."""
+
+    release: str
+    began: str
+    commit: str
+    machine: str
+    graph: str
+    rounds: int
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    @classmethod
+    def begin(cls, rounds: int) -> Self:
+        return cls(__version__, now(), machine.commit(), machine.description(), graph_name(), rounds)
+
+    @classmethod
+    def read(cls) -> Self | None:
+        """Return the last run, or None if this release was not measured."""
+        run = msgspec.json.decode(KEPT.read_bytes(), type=cls) if KEPT.exists() else None
+        return run if run is not None and run.release == __version__ else None
+
+    def write(self) -> None:
+        KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
+
+    def add(self, name: str, result: bytes | str, seconds: float) -> None:
+        """Add encoded figures, or the reason why there are none."""
+        outcome = Outcome(now(), round(machine.load(), 1), round(seconds))
+        if isinstance(result, str):
+            outcome.failure = result
+        else:
+            outcome.figures = msgspec.json.decode(result, type=list[Figure])
+        self.outcomes[name] = outcome
+
+    def has_measured(self, name: str) -> bool:
+        return name in self.outcomes and not self.outcomes[name].failure
+
+    def describe(self, name: str) -> str:
+        outcome = self.outcomes[name]
+        return f"{outcome.failure or 'measured'}; {outcome.seconds:.0f} s, load {outcome.load}"
+
+    def figure(self, name: str, what: str, unit: str, against: str = "") -> Figure | None:
+        """Return a figure, or None. If several references exist, `against` names one; default the first."""
+        figures = self.outcomes[name].figures if name in self.outcomes else []
+        found = (each for each in figures if (each.what, each.unit) == (what, unit) and against in ("", each.against))
+        return next(found, None)
 
 
-def write(modules: dict[str, ModuleType]) -> None:
-    """Write the page from all recorded results."""
-    records = {name: found for name, found in _read().items() if name in modules}
-    names = [name for name in modules if name in records]
-    PAGE.write_text("\n".join([HEAD, table(names, records), MISSED, "## Runs\n", runs(names, records), ""]))
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def table(names: Sequence[str], kept: StoredRun) -> str:
-    rows = [[name, *_cells(figure_of(each))] for name in names for each in kept[name]["figures"]]
-    return pages.table([COLUMNS, *rows])
+def encode_figures(figures: list[Figure]) -> bytes:
+    return msgspec.json.encode(figures)
 
 
-def runs(names: Sequence[str], kept: StoredRun) -> str:
-    """Return a paragraph per machine and a line per date and commit, with the benchmarks of that run."""
-    machines: dict[str, dict[str, list[str]]] = {}
-    for name in names:
-        run = kept[name]
-        text = f"{run['at'][:10]}, commit {run['commit']}, {rounds_of(run)}"
-        lines = machines.setdefault(run["machine"], {})
-        lines.setdefault(text, []).append(f"{name} (load {run['load']})")
-    return "\n\n".join(
-        "\n".join([f"On {described}:\n", *(f"- {', '.join(found)}: {text}" for text, found in lines.items())])
-        for described, lines in machines.items()
-    )
+def write(names: Iterable[str]) -> None:
+    """Write the page of the last run."""
+    PAGE.write_text(page(Run.read(), names))
 
 
-def rounds_of(run: StoredRun) -> str:
-    """Return the largest number of samples of the run's figures: some figures are measured only once."""
-    most = max(len(figure["ours"]["values"]) for figure in run["figures"])
-    return f"{most} rounds" if most > 1 else "1 round"
+def page(run: Run | None, names: Iterable[str]) -> str:
+    if run is None:
+        return "\n".join([HEAD, not_yet_measured(), MISSED])
+    measured = [name for name in names if run.has_measured(name)]
+    intro = f"Release {run.release}, commit {run.commit}, {run.rounds} rounds, begun {run.began}, on {run.machine}. "
+    rows = [[name, *_cells(figure)] for name in measured for figure in run.outcomes[name].figures]
+    ended = [[name, each.at, str(each.load), f"{each.seconds:.0f}"] for name, each in run.outcomes.items()]
+    runs = pages.table([("", "ended", "load", "s"), *ended])
+    parts = [HEAD, intro + f"Graph of follows: {run.graph}.\n", unmeasured(run, names), pages.table([COLUMNS, *rows])]
+    return "\n".join([*parts, MISSED, "## Runs\n", runs, ""])
 
 
-def figure_of(kept: StoredRun) -> Figure:
-    samples = {key: Samples(tuple(kept[key]["values"])) if kept[key] else None for key in ("ours", "reference")}
-    budget = Budget(**kept["budget"]) if kept["budget"] else None
-    return Figure(**{**kept, **samples, "budget": budget})
+def not_yet_measured() -> str:
+    return f"Release {__version__} has not been measured yet; `make bench` does it."
 
 
-def stored_figure(name: str, what: str, unit: str, against: str = "") -> Figure | None:
-    """Return the last recorded figure, or None. If several references exist, `against` names one; default the first."""
-    for kept in _read().get(name, {}).get("figures", ()):
-        if (kept["what"], kept["unit"]) == (what, unit) and against in ("", kept["against"]):
-            return figure_of(kept)
-    return None
-
-
-def stored_median(name: str, what: str, unit: str) -> float | None:
-    """Return the median of this site's side of the last recorded figure, or None."""
-    figure = stored_figure(name, what, unit)
-    return None if figure is None else figure.ours.median
+def unmeasured(run: Run, names: Iterable[str]) -> str:
+    """Return a line for each benchmark without figures, with the reason."""
+    reasons = {name: run.outcomes[name].failure if name in run.outcomes else "the run ended before" for name in names}
+    lines = [f"- {name} was not measured: {reason}" for name, reason in reasons.items() if reason]
+    return "\n".join([*lines, ""]) if lines else ""
 
 
 def _cells(figure: Figure) -> list[str]:
@@ -140,8 +153,3 @@ def _cells(figure: Figure) -> list[str]:
         budget += f" {figure.unit}"
     what = f"{figure.what} ({figure.note})" if figure.note else figure.what
     return [what, f"{figure.ours} {figure.unit}", reference, ratio, budget, figure.verdict]
-
-
-def _read() -> StoredRun:
-    records: StoredRun = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    return records

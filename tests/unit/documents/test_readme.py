@@ -12,8 +12,7 @@ TWO_SCREENS = 80
 
 def test_the_figures_of_the_readme_are_those_of_the_last_benchmarks() -> None:
     table = f"{readme.BEGIN}\n\n{readme.figures()}\n"
-    assert table in PAGE, "`python -m benchmarks readme` writes the table"
-    assert all(f"\n| {row.what} |" in PAGE for row in readme.ROWS)
+    assert table in PAGE, "`python -m benchmarks pages` writes the table"
 
 
 def test_its_links_lead_to_files() -> None:
