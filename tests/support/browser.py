@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import httpx
 
+from tests.support.own_json import check_own_json
 from tests.support.visitor import PASSWORD, PLAIN_HTTP, TOKEN_COOKIE, record_token_cookie, reuse_token_cookie
 
 BASE_URL = "http://testserver"
@@ -17,13 +18,19 @@ JSON_HEADERS = {"Accept": "application/json"}
 
 
 class HttpBrowser:
-    """HTTP client: `get`, `post`; `get_json` and `post_json` request JSON. A POST sends the cookie's token."""
+    """HTTP client: `get`, `post`; `get_json` and `post_json` request JSON. A POST sends the cookie's token.
+
+    Undeclared JSON of the site's own addresses fails the test (`check_own_json`).
+    """
 
     def __init__(
         self, application: Any = None, *, base_url: str = BASE_URL, client: tuple[str, int] = ("203.0.113.9", 4000)
     ) -> None:
         transport = httpx.ASGITransport(application, raise_app_exceptions=False, client=client) if application else None
-        self.http = httpx.AsyncClient(transport=transport, base_url=base_url, timeout=20, verify=PLAIN_HTTP)
+        hooks = {"response": [check_own_json]}
+        self.http = httpx.AsyncClient(
+            transport=transport, base_url=base_url, timeout=20, verify=PLAIN_HTTP, event_hooks=hooks
+        )
 
     async def __aenter__(self) -> Self:
         return self

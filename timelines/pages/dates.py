@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.http.response import HttpResponseBase
@@ -22,6 +23,7 @@ View = Callable[Concatenate[SiteRequest, P], Awaitable[HttpResponseBase]]
 def redirect_date_queries(view: View[P]) -> View[P]:
     """Redirect `?date=YYYY-MM-DD` to the page that starts with the newest entry up to this day (303, UTC)."""
 
+    @wraps(view)
     async def by_day(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         text = request.GET.get("date")
         if text is None:

@@ -67,7 +67,7 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
 async def show_form(request: SiteRequest) -> HttpResponseBase:
     """Show the form of a new post, for a browser without scripts and for the dialog of other pages."""
     composer = composer_context(require_account(request).preferences)
-    return respond(request, COMPOSE_TEMPLATE, page=lambda: {"composer": composer}, data=dict)
+    return page_response(request, COMPOSE_TEMPLATE, {"composer": composer})
 
 
 async def show_quote_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:

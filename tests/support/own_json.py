@@ -1,0 +1,99 @@
+"""Compare the JSON of the site's own addresses with its declarations in socialsite/own_json.py."""
+
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import httpx
+from django.urls import Resolver404, resolve
+
+from socialsite.own_json import OWN_JSON, OwnJson
+from socialsite.web.requests import is_api_path
+from tests.support.routes import PACKAGES, routes
+
+ELSEWHERE = ("/oauth/", "/nodeinfo/", "/.well-known/")
+"""Prefixes of the addresses whose JSON belongs to the client API or to a standard."""
+RESPONDERS = {"json_response", "respond", "done"}
+OF_ERRORS = {"error_response", "respond_to_error"}
+ERROR_MEMBERS = {"error", "message", "fields"}
+
+
+class UndeclaredJson(AssertionError):
+    """An address answers JSON, or members of it, that socialsite/own_json.py does not declare."""
+
+
+def bare(address: str) -> str:
+    """Return an address without the names of its variable parts."""
+    return re.sub("<[^>]*>", "<>", address)
+
+
+def find_declared(method: str, address: str) -> list[OwnJson]:
+    """Return the declarations of the answers to GET or POST at an address."""
+    return [
+        each for each in OWN_JSON
+        if bare(address) in map(bare, (each.get if method == "GET" else each.post).split())
+    ]  # fmt: skip
+
+
+def declared_addresses() -> set[tuple[str, str]]:
+    """Return the methods and addresses that are declared to answer JSON."""
+    pairs = (("GET", each.get) for each in OWN_JSON), (("POST", each.post) for each in OWN_JSON)
+    return {(method, bare(address)) for group in pairs for method, text in group for address in text.split()}
+
+
+def answering_addresses() -> set[tuple[str, str]]:
+    """Return the methods and addresses whose views answer JSON, as their source says."""
+    return {
+        (method, bare(route.pattern))
+        for route in routes()
+        if not route.pattern.startswith(ELSEWHERE)
+        for method, view in route.views.items()
+        if method != "HEAD" and _answers_json(inspect.unwrap(view))
+    }
+
+
+@cache
+def _answers_json(function: Callable[..., Any], depth: int = 4) -> bool:
+    """Return whether a function calls one of RESPONDERS, or a function of the site that does."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    space = vars(sys.modules[function.__module__])
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)):
+                called = space.get(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)):
+                called = getattr(space.get(owner), name, None)
+            case _:
+                continue
+        is_own = inspect.isfunction(called) and called.__module__.startswith((*PACKAGES, "socialsite.web."))
+        if name in RESPONDERS or (is_own and depth and name not in OF_ERRORS and _follow(called, depth)):
+            return True
+    return False
+
+
+def _follow(called: Any, depth: int) -> bool:
+    return _answers_json(inspect.unwrap(called), depth - 1)
+
+
+async def check_own_json(response: httpx.Response) -> None:
+    """Raise UndeclaredJson if the response has JSON that is not declared. The client of the tests calls it."""
+    request = response.request
+    if not response.headers.get("Content-Type", "").startswith("application/json"):
+        return
+    if is_api_path(path := request.url.path) or path.startswith(ELSEWHERE) or response.status_code == 503:
+        return
+    await response.aread()
+    members = set(response.json())
+    try:
+        address = f"/{resolve(path).route}"
+    except Resolver404:
+        address = path
+    if response.is_error and members == ERROR_MEMBERS:
+        return
+    if not any(each.describes(members) for each in find_declared(request.method, address)):
+        raise UndeclaredJson(f"{request.method} {address}: {' '.join(sorted(members))}")
