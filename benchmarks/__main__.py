@@ -43,21 +43,20 @@ MODULES = {
     "B9": "b9_growth",
     "B10": "b10_rebuild",
     "B11": "b11_statistics",
-    "B12": "b12_backup",
     "B13": "b13_forecast",
-    "B14": "b14_settings",
     "B15": "b15_large_fanout",
-    "B16": "b16_pulling",
     "B17": "b17_search",
     "B18": "b18_topologies",
     "B19": "b19_evenness",
     "B20": "b20_units",
     "B21": "b21_as_met",
     "B25": "b25_phone",
+    "B26": "b26_operators",
     "B27": "b27_import",
     "B29": "b29_make_run",
     "B30": "b30_api_home",
     "B31": "b31_pictures",
+    "B33": "b33_memory",
 }
 
 
@@ -84,7 +83,7 @@ def main() -> None:
 
 
 def require_module(name: str) -> str:
-    """Return the name as it is in MODULES: B5b for b5b and B5B, B12 for backup."""
+    """Return the name as it is in MODULES: B5b for b5b and B5B, B26 for operators."""
     word = name.lower()
     return next((n for n, module in MODULES.items() if word in (n.lower(), module.partition("_")[2])), name)
 
@@ -94,7 +93,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
     try:
         figures = asyncio.run(importlib.import_module(f"benchmarks.{MODULES[name]}").measure(parse_plan(options)))
     except DataNotAvailable as missing:
-        sys.exit(f"{name}: {missing}")
+        sys.exit(str(missing))
     show(name, figures)
     if options.into:
         options.into.write_bytes(report.encode_figures(figures))

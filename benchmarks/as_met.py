@@ -10,10 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import json
-import os
 import random
-import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
@@ -25,7 +22,7 @@ from urllib.parse import urlencode
 from benchmarks.environment import prepare
 from benchmarks.figures import Plan
 from benchmarks.imported import data_path
-from benchmarks.servers import ROOT, BenchmarkDaphne, cpu_s
+from benchmarks.servers import BenchmarkDaphne, cpu_s, running_daphne, running_worker
 from benchmarks.web import CSRF, HEADERS, request
 
 if TYPE_CHECKING:
@@ -44,6 +41,7 @@ REQUESTS = 20_000
 YEAR_MS = 365 * 86_400_000
 BATCH = 5_000
 CONCURRENCY = 64
+BEHIND_PROXY = {"TRUSTED_PROXIES": "127.0.0.1", "COMPRESS_PAGES": "0"}
 CORPORA = ("posts/ubuntu-irc.jsonl.gz", "posts/whitehouse-flotus.jsonl.gz", "posts/wisesight-thai.jsonl.gz")
 
 
@@ -52,24 +50,22 @@ class AsMetSite:
     """A running site: its processes, and the requests of its readers."""
 
     redis: "RedisServer"
+    redis_url: str
     port: int
     cookies: dict["AccountId", str]
-    web: list[BenchmarkDaphne]
-    worker: "subprocess.Popen[bytes]"
+    web: BenchmarkDaphne
+    worker: int
     numbers: Iterator[int] = field(default_factory=itertools.count)
+    published: int = 0
 
     @property
     def cpu_s(self) -> float:
         """The processor seconds of all web processes, the worker and Redis."""
-        return self.web_cpu_s + cpu_s(self.worker.pid) + cpu_s(self.redis.pid)
+        return self.web.cpu_s + cpu_s(self.worker) + cpu_s(self.redis.pid)
 
-    @property
-    def web_cpu_s(self) -> float:
-        return sum(server.cpu_s for server in self.web)
-
-    def homes(self) -> list[bytes]:
+    def homes(self, readers_count: int = READERS) -> list[bytes]:
         """Return the requests of a load, by readers chosen by a power law."""
-        readers = list(self.cookies)
+        readers = list(self.cookies)[:readers_count]
         weights = [1 / (rank + 1) ** 0.8 for rank in range(len(readers))]
         return [self._request("GET", "/", reader) for reader in random.Random(7).choices(readers, weights, k=REQUESTS)]
 
@@ -121,6 +117,14 @@ class AsMetSite:
         if b" 303 " not in head.split(b"\r\n", 1)[0]:
             raise RuntimeError(f"a post was refused: {head[:80]!r}")
         await read_body(reader, head)
+        self.published += 1
+
+    async def wait_until_delivered(self) -> None:
+        """Wait until every home has the published posts: the stream of jobs is empty."""
+        from tests.support.waiting import eventually
+
+        with self.redis.client() as client:
+            await eventually(lambda: not client.xlen("jobs:{outbox}:stream"), timeout_s=60)
 
 
 async def read_body(reader: asyncio.StreamReader, head: bytes) -> None:
@@ -132,8 +136,8 @@ async def read_body(reader: asyncio.StreamReader, head: bytes) -> None:
 
 
 @contextlib.asynccontextmanager
-async def as_met_site(plan: Plan, *, web_processes: int = 1) -> AsyncIterator[AsMetSite]:
-    """Populate a store and run the site on it; with several web processes nginx divides the requests among them."""
+async def as_met_site(plan: Plan) -> AsyncIterator[AsMetSite]:
+    """Populate a store and run the site on it."""
     prepare()
     from socialsite.service_config import ServiceConfig
     from socialsite.startup import open_services
@@ -148,39 +152,19 @@ async def as_met_site(plan: Plan, *, web_processes: int = 1) -> AsyncIterator[As
         url = f"redis://127.0.0.1:{redis_port}/0"
         async with open_services(url, ServiceConfig()) as services:
             cookies = await populate(services, plan)
-        web = [start_web(stack, url) for _ in range(web_processes)]
-        stack.enter_context(running_proxy(Path(name), port, [server.port for server in web]))
-        yield AsMetSite(redis, port, cookies, web, start_worker(stack, url))
-
-
-def start_web(stack: contextlib.ExitStack, url: str) -> BenchmarkDaphne:
-    server = BenchmarkDaphne(
-        "socialsite.asgi:application", REDIS_URL=url, TRUSTED_PROXIES="127.0.0.1", COMPRESS_PAGES="0"
-    )
-    stack.callback(server.stop)
-    server.start()
-    return server
-
-
-def start_worker(stack: contextlib.ExitStack, url: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "manage.py", "syndicate", "--verbosity", "0"]
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "REDIS_URL": url}, stdout=subprocess.DEVNULL)
-    stack.callback(process.wait)
-    stack.callback(process.terminate)
-    return process
+        web = stack.enter_context(running_daphne("socialsite.asgi:application", REDIS_URL=url, **BEHIND_PROXY))
+        stack.enter_context(running_proxy(Path(name), port, web.port))
+        yield AsMetSite(redis, url, port, cookies, web, stack.enter_context(running_worker(url)))
 
 
 @contextlib.contextmanager
-def running_proxy(directory: Path, port: int, upstreams: Sequence[int]) -> Iterator[None]:
+def running_proxy(directory: Path, port: int, upstream: int) -> Iterator[None]:
     """Run nginx with the shipped configuration, without TLS, on `port`."""
     from tests.deploy.support import nginx_files, running_nginx
     from tests.support.ports import free_port
 
     directory.mkdir(exist_ok=True)
-    conf = nginx_files(directory, upstream=upstreams[0], plain=free_port(), tls=port, without_tls=True)
-    site = directory / "site.conf"
-    servers = "".join(f"server 127.0.0.1:{upstream};\n" for upstream in upstreams)
-    site.write_text(site.read_text().replace(f"server 127.0.0.1:{upstreams[0]};", servers))
+    conf = nginx_files(directory, upstream=upstream, plain=free_port(), tls=port, without_tls=True)
     with running_nginx(conf, port):
         yield
 
@@ -279,11 +263,7 @@ async def store_posts(
 
 
 async def prepare_reader(
-    services: "Services",
-    reader: "AccountId",
-    followed: Sequence["AccountId"],
-    ids: Sequence["AccountId"],
-    now_ms: int,
+    services: "Services", reader: "AccountId", followed: Sequence["AccountId"], ids: Sequence["AccountId"], now_ms: int
 ) -> None:
     """Give a reader blocks, mutes, filters, a list and unread notifications, and build the home."""
     from timelines.notifications.kinds import FOLLOW

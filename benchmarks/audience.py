@@ -115,10 +115,7 @@ async def followed_site(followers: int, *, strangers: int = 0, own_worker: bool 
     from socialsite.startup import open_services
     from timelines.graph.follow import Follow
 
-    with (
-        redis_server() as redis,
-        running_daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server,
-    ):
+    with redis_server() as redis, running_daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server:
         async with open_services(redis.url, ServiceConfig()) as services:
             now_ms = services.clock.now_ms()
             handles = ["author", *(f"reader_{n}" for n in range(followers + strangers))]
@@ -180,10 +177,7 @@ async def layer_audience(sockets: int, frame_bytes: int) -> AsyncIterator[Audien
 
     from benchmarks.layer.consumers import GROUP
 
-    with (
-        redis_server() as redis,
-        running_daphne("benchmarks.layer.asgi:application", LAYER_URL=redis.url) as server,
-    ):
+    with redis_server() as redis, running_daphne("benchmarks.layer.asgi:application", LAYER_URL=redis.url) as server:
         layer = RedisPubSubChannelLayer(hosts=[redis.url])
 
         async def publish(text: str) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -77,7 +76,3 @@ async def _create_accounts(services: "Services", followed: int) -> "tuple[Accoun
     newest = sorted(ids, reverse=True)[:2_000]
     await store_posts(services, [Post(post_id, writer, random_text(chance, handles)) for post_id, writer in newest])
     return reader, len(ids)
-
-
-if __name__ == "__main__":
-    run_alone("B10", measure)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -120,7 +119,3 @@ async def median_ms(work: Callable[[], Awaitable[object]], times: int = REPEATS)
         took.append((time.perf_counter() - started) * 1000)
         await asyncio.sleep(0)
     return sorted(took)[len(took) // 2]
-
-
-if __name__ == "__main__":
-    run_alone("B11", measure)

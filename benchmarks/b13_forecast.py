@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.imported import (
-    GRAPH,
-    POSTS,
-    import_graph,
-    import_posts,
-    open_services_on_one_server,
-    split_file,
-)
-from benchmarks.running import run_alone
+from benchmarks.imported import GRAPH, POSTS, import_graph, import_posts, open_services_on_one_server, split_file
 
 if TYPE_CHECKING:
     from socialsite.container import Services
@@ -66,7 +58,3 @@ async def _compare_forecast(
         what = f"{name}after {told_after:,} posts: {forecast:,} more were foretold, {came:,} came"
         figures.append(Figure(what, "% off", Samples.of(abs(forecast - came) * 100 / came), at_most(MAX_ERROR_PERCENT)))
     return figures
-
-
-if __name__ == "__main__":
-    run_alone("B13", measure)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
     from socialsite.container import Services
@@ -100,14 +99,7 @@ async def measure(plan: Plan) -> list[Figure]:
     what = "a small post, slowest of a round, beside the large one"
     return [
         Figure("one post, for each 100,000 followers", "s", Samples.all(large), at_most(1.0)),
-        Figure(
-            what,
-            "ms",
-            Samples.all(beside_ms),
-            None,
-            Samples.all(alone_ms),
-            "nothing else under way",
-        ),
+        Figure(what, "ms", Samples.all(beside_ms), None, Samples.all(alone_ms), "nothing else under way"),
         Figure("how much later that is", "ms", Samples.all(later), at_most(50)),
     ]
 
@@ -117,7 +109,3 @@ async def measure_paced_posts(worker: TimedWorker, author: "AccountId") -> float
     took = await worker.deliver(author)
     await asyncio.sleep(max(0.0, POST_INTERVAL_S - (time.perf_counter() - started)))
     return took
-
-
-if __name__ == "__main__":
-    run_alone("B15", measure)

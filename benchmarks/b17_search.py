@@ -18,7 +18,6 @@ from redis import Redis
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples
 from benchmarks.imported import data_path
-from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 from tests.support.corpora import find_corpus
 
@@ -135,7 +134,3 @@ def _memory(client: Redis) -> int:
 
 def _server_cpu_us(client: Redis) -> int:
     return int(client.info("commandstats")["cmdstat_evalsha"]["usec"])
-
-
-if __name__ == "__main__":
-    run_alone("B17", measure)

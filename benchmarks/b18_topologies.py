@@ -1,11 +1,10 @@
-"""B1, B4 and B9 on one server, on four shards and on a cluster of three masters, in one run.
+"""B1 and B4 on one server, on four shards and on a cluster of three masters, in one run.
 
 One machine cannot show that more machines carry more: all servers share its cores, and figures made of
 time (deliveries/s, pages/s) only show that no topology breaks down. The measure of growth is the work of the
 client, which must not rise with the number of nodes: this process's own CPU time for a delivery by the
 worker (from the outbox to 10,000 full homes) and for a page of 30 (ReadingService.home, 32 concurrent readers),
-against one server, all over TCP as a cluster requires. Growth with followers and follows is measured on each
-topology against its own smallest size.
+against one server, all over TCP as a cluster requires.
 """
 
 import time
@@ -14,11 +13,9 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from benchmarks.b4_home_read import LIMIT, READERS, pages_per_s
-from benchmarks.b9_growth import MAX_GROWTH, SHORT_HOME, growth
 from benchmarks.environment import prepare
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
     from benchmarks.delivering import Deliverer
@@ -31,9 +28,7 @@ Cost = tuple[float, float]
 Side = Callable[[], Awaitable[Cost]]
 FOLLOWERS, POSTS = 10_000, 20
 FULL_HOME_ENTRIES = 1_000
-SIZES = (100, 1_000, 10_000, 100_000)
-FOLLOWS = (10, 100, 1_000)
-PEOPLE = 50
+FOLLOWS, PEOPLE = 100, 50
 MAX_RATIO_TO_SINGLE = 1.15
 """Limit of the client's CPU time for a delivery, relative to one server."""
 MAX_PAGE_RATIO = 1.4
@@ -44,90 +39,62 @@ async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from benchmarks.standing import standing_services
 
-    figures: list[Figure] = []
     async with standing_services() as standing:
-        figures += await _deliveries(standing, plan)
+        figures = await _deliveries(standing, plan)
     async with standing_services() as standing:
-        figures += await _pages(standing, plan)
-    return figures
+        return [*figures, *await _pages(standing, plan)]
 
 
 async def _deliveries(standing: "Standing", plan: Plan) -> list[Figure]:
-    """Measure B1, and the fan-out of B9 by number of followers."""
+    """Measure B1."""
     from benchmarks.delivering import running_deliverer
     from socialsite.ids import AccountId
 
-    figures: list[Figure] = []
-    sizes = [size for size in SIZES if not plan.quick or size < SIZES[-1]]
     async with AsyncExitStack() as stack:
         workers = {
             name: await stack.enter_async_context(running_deliverer(each.services, AccountId(1)))
             for name, each in standing.items()
         }
-        full: dict[str, Side] = {
-            name: await prepare_fan_out(each.services, workers[name], plan.size(FOLLOWERS), FULL_HOME_ENTRIES)
+        sides = {
+            name: await prepare_fan_out(each.services, workers[name], plan.size(FOLLOWERS))
             for name, each in standing.items()
         }
-        costs = await measure_in_rounds(plan.rounds, full)
+        costs = await measure_in_rounds(plan.rounds, sides)
         for worker in workers.values():
             await worker.require_arrived()
-        what = f"B1: one post to {plan.size(FOLLOWERS):,} full homes"
-        figures += compare_with_single(what, "delivery", costs, at_most(MAX_RATIO_TO_SINGLE))
-        for name, each in standing.items():
-            sides: dict[str, Side] = {
-                f"{size:,}": await prepare_fan_out(each.services, workers[name], size, SHORT_HOME) for size in sizes
-            }
-            costs = await measure_in_rounds(plan.rounds, sides)
-            await workers[name].require_arrived()
-            times = {size: [by_clock for _, by_clock in found] for size, found in costs.items()}
-            what = f"B9: one post, a follower, {name}, followers"
-            figures += growth(what, times, at_most(MAX_GROWTH))
-    return figures
+    what = f"B1: one post to {plan.size(FOLLOWERS):,} full homes"
+    return compare_with_single(what, "delivery", costs, at_most(MAX_RATIO_TO_SINGLE))
 
 
 async def _pages(standing: "Standing", plan: Plan) -> list[Figure]:
-    """Measure B4 for readers with the middle number of follows, and the reads of B9 by number of follows."""
-    by_follows = {name: await prepare_town_reads(each.services, plan) for name, each in standing.items()}
-    middle = f"{FOLLOWS[1]:,}"
-    costs = await measure_in_rounds(plan.rounds, {name: sides[middle] for name, sides in by_follows.items()})
-    figures = compare_with_single(
-        f"B4: home page of {LIMIT}, {READERS} readers at once", "page", costs, at_most(MAX_PAGE_RATIO)
-    )
-    for name, sides in by_follows.items():
-        results = await measure_in_rounds(plan.rounds, sides)
-        times = {size: [by_clock for _, by_clock in each] for size, each in results.items()}
-        figures += growth(f"B9: reading a home, {name}, following", times, at_most(1.3))
-    return figures
+    """Measure B4 for readers of a synthetic site."""
+    from benchmarks.town import create_synthetic_site, readers_of
+
+    sides: dict[str, Side] = {}
+    for name, each in standing.items():
+        town = await create_synthetic_site(each.services, posts=plan.size(20_000))
+        readers = await readers_of(each.services, town, readers=PEOPLE, follow=FOLLOWS)
+        sides[name] = prepare_home_reads(each.services, readers, plan)
+    costs = await measure_in_rounds(plan.rounds, sides)
+    what = f"B4: home page of {LIMIT}, {READERS} readers at once"
+    return compare_with_single(what, "page", costs, at_most(MAX_PAGE_RATIO))
 
 
-async def prepare_fan_out(services: "Services", worker: "Deliverer", followers: int, length: int) -> Side:
-    """Create an author with followers and homes of this length; small authors share some of these homes."""
+async def prepare_fan_out(services: "Services", worker: "Deliverer", followers: int) -> Side:
+    """Create an author whose followers have full homes."""
     from benchmarks.full_homes import followed_author
     from benchmarks.standing import restore_homes
 
-    author, owners = await followed_author(services, followers, f"author{followers}_{length}")
-    await restore_homes(services, owners, length)
-    posts = max(2, min(POSTS, POSTS * FOLLOWERS // followers))
+    author, owners = await followed_author(services, followers)
+    await restore_homes(services, owners, FULL_HOME_ENTRIES)
 
     async def cost() -> Cost:
         cpu_s = time.process_time()
-        seconds = sum([await worker.deliver(author) for _ in range(posts)])
-        deliveries = posts * followers
+        seconds = sum([await worker.deliver(author) for _ in range(POSTS)])
+        deliveries = POSTS * followers
         return (time.process_time() - cpu_s) * 1e6 / deliveries, seconds * 1e6 / deliveries
 
     return cost
-
-
-async def prepare_town_reads(services: "Services", plan: Plan) -> dict[str, Side]:
-    """Create a synthetic site with readers who follow 10, 100 and 1,000 accounts."""
-    from benchmarks.town import create_synthetic_site, readers_of
-
-    town = await create_synthetic_site(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
-    sides: dict[str, Side] = {}
-    for count in FOLLOWS:
-        readers = await readers_of(services, town, readers=PEOPLE, follow=count)
-        sides[f"{count:,}"] = prepare_home_reads(services, readers, plan)
-    return sides
 
 
 def prepare_home_reads(services: "Services", readers: "list[AccountId]", plan: Plan) -> Side:
@@ -154,7 +121,3 @@ def compare_with_single(what: str, one: str, costs: dict[str, list[Cost]], budge
         else:
             figures.append(Figure(f"{what}, {name}", unit, ours, note=note))
     return figures
-
-
-if __name__ == "__main__":
-    run_alone("B18", measure)

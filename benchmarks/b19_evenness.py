@@ -14,7 +14,6 @@ from redis import Redis
 from benchmarks.environment import prepare
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
 from benchmarks.graphs import followers_of
-from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
     from benchmarks.standing import Place
@@ -99,7 +98,3 @@ def worst_ratio(what: str, loads: list[int], budget: Budget | None) -> Figure:
     mean = sum(loads) / len(loads)
     note = ", ".join(f"{load:,}" for load in loads)
     return Figure(f"worst node, {what}", "x the mean", Samples.of(max(loads) / mean), budget, note=note)
-
-
-if __name__ == "__main__":
-    run_alone("B19", measure)

@@ -18,7 +18,6 @@ import subprocess
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_least
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 FOLLOWERS = 10_000
@@ -74,7 +73,3 @@ def pushes_per_s(socket: str, lists: int, pushes: int) -> float:
     command += ["LPUSH", "timelines:{__rand_int__}:list", "3312345678901234"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     return float(done.stdout.splitlines()[-1].split('","')[1].strip('"'))
-
-
-if __name__ == "__main__":
-    run_alone("B1", measure)

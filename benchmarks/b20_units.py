@@ -17,7 +17,6 @@ from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples
 from benchmarks.graphs import edges_of
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 from benchmarks.servers import cpu_s
 
 if TYPE_CHECKING:
@@ -198,7 +197,3 @@ def cost_per_item(what: str, grown: int, count: int) -> Figure:
 
 def chunks(edges: Sequence[tuple[int, int]], size: int) -> Iterator[Sequence[tuple[int, int]]]:
     return (edges[start : start + size] for start in range(0, len(edges), size))
-
-
-if __name__ == "__main__":
-    run_alone("B20", measure)

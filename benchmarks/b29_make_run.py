@@ -1,6 +1,5 @@
 """An ordinary site: `make run` alone, with its demo posts, its settings and one reader who follows twenty accounts.
 
-First twenty readers load ten pages each (memory of all processes, B33).
 The home page is compressed by the web process, since there is no proxy; the append-only file is on. One connection
 requests the page again and again (waiting time), then 32 do (CPU of web, worker and Redis for each page). Then the
 only web process is killed, until it serves the page again; and the site is stopped and started on its data. Limits for
@@ -13,9 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.figures import Figure, Plan, Samples, at_most
+from benchmarks.figures import Figure, Plan, Samples
 from benchmarks.load import LoadResult, put_load
-from benchmarks.running import run_alone
 from benchmarks.servers import cpu_s
 from benchmarks.web import CONNECTIONS, CSRF, HEADERS, request
 
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from tests.support.visitor import HttpVisitor
 
 FOLLOWED = 20
-READERS, PAGES, SITE_KB = 20, 200, 190_000
 WARM_UP_S = 5.0
 NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("ADDRESS", "FOLLOW", "SIGNUP")}
 Cost = tuple[float, LoadResult]
@@ -41,8 +38,7 @@ def _measure(plan: Plan) -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         site = QuickstartSite(Path(name) / "data", "--port", "0", environment=NO_LIMITS)
         try:
-            memory_kb = memory_after_pages(site.wait_until_ready())
-            home = home_request(site)
+            home = home_request(site.wait_until_ready())
             load_home(site, home, WARM_UP_S, CONNECTIONS)
             alone, together, back_s = [], [], []
             for _ in range(plan.rounds):
@@ -64,23 +60,9 @@ def _measure(plan: Plan) -> list[Figure]:
         Figure(f"{what}, one connection", "ms", Samples.all(load.p50_ms for load in alone), note=f"p99 {p99} ms"),
         Figure(f"{what}, {CONNECTIONS} connections", "requests/s", Samples.all(load.per_s for _, load in together)),
         Figure(f"{what}: web, worker and Redis", "CPU ms/request", Samples.all(cpu for cpu, _ in together)),
-        Figure(f"B33: memory after {PAGES} pages of {READERS} readers", "kB", Samples.of(memory_kb), at_most(SITE_KB)),
         Figure("the only web process killed, until it serves a page", "s", Samples.all(back_s)),
         Figure("`make run` on existing data, until it serves", "s", Samples.of(start_s)),
     ]
-
-
-def memory_after_pages(site: "QuickstartSite") -> float:
-    """Return the memory (PSS) of all processes, Redis too, after the first pages of readers who follow twenty."""
-    from tests.support.processes import proportional_kb
-    from tests.support.visitor import HttpVisitor
-
-    readers = [HttpVisitor(site.url, f"reader{number}").sign_up() for number in range(READERS)]
-    for reader in readers:
-        follow_authors(reader)
-    for number in range(PAGES):
-        assert readers[number % READERS].http.get("/").is_success
-    return proportional_kb([site.pid, *site.processes().values()])
 
 
 def follow_authors(reader: "HttpVisitor") -> None:
@@ -115,7 +97,3 @@ def restart_web(site: "QuickstartSite") -> float:
     while site.status("/") != 200:
         time.sleep(0.01)
     return time.perf_counter() - killed
-
-
-if __name__ == "__main__":
-    run_alone("B29", measure)

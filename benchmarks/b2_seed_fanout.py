@@ -9,7 +9,6 @@ import time
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_least
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 FOLLOWERS = 10_000
@@ -51,7 +50,3 @@ async def measure(plan: Plan) -> list[Figure]:
             "listing 8.6: ZADD + ZREMRANGEBYRANK",
         )
     ]
-
-
-if __name__ == "__main__":
-    run_alone("B2", measure)

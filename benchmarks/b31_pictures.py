@@ -20,11 +20,11 @@ from pathlib import Path
 import httpx
 
 from benchmarks.audience import FollowedSite, encode_subscription, followed_site
-from benchmarks.b7_push_latency import one_round, worker
+from benchmarks.b7_push_latency import one_round
 from benchmarks.figures import Figure, Plan, Samples, at_most
 from benchmarks.listeners import ListenerOptions, ListenerProcess, percentile, raise_file_limit, running_listeners
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
+from benchmarks.servers import running_worker
 from benchmarks.web import HttpSite, LoadMeasurement, PageRequests, check_page, measure_load, populated_site
 
 PICTURES_EVERY = 10
@@ -52,7 +52,7 @@ async def load_home(plan: Plan, site: HttpSite) -> LoadMeasurement:
     pages = PageRequests([site.get("/", reader) for reader in site.cookies], holds=b"data-post-id=", times=30)
     check_page("home", site.server.port, pages)
     site.number += 1_000_000
-    return await asyncio.to_thread(measure_load, site.server, pages, plan.seconds, site.number)
+    return await asyncio.to_thread(measure_load, site, pages, plan.seconds, site.number)
 
 
 async def measure_uploads(plan: Plan) -> list[Figure]:
@@ -62,7 +62,7 @@ async def measure_uploads(plan: Plan) -> list[Figure]:
         async with followed_site(FOLLOWERS, own_worker=False) as site:
             token = await create_token(site)
             crowd = ListenerOptions(site.server.port, site.cookies, encode_subscription("home"), awaited=FOLLOWERS)
-            with running_listeners(crowd) as listeners, worker(site.redis_url):
+            with running_listeners(crowd) as listeners, running_worker(site.redis_url):
                 uploads = Uploads(site.server.port, token)
                 rounds = await measure_in_rounds(plan.rounds, {"alone": lambda: asyncio.to_thread(uploads.run_one)})
                 await asyncio.to_thread(uploads.measure_encoder)
@@ -174,7 +174,3 @@ def find_encoder_mb() -> float:
                 peak = re.search(r"VmHWM:\s+(\d+)", (process / "status").read_text())
                 peaks.append(int(peak[1]) / 1024 if peak else 0.0)
     return max(peaks)
-
-
-if __name__ == "__main__":
-    run_alone("B31", measure)

@@ -11,7 +11,6 @@ from redis import Redis
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 ENTRIES = 1000
@@ -69,7 +68,3 @@ def _zset(client: Redis, key: str) -> float:
 def memory_usage(client: Redis, key: str) -> int:
     """Return the memory of a key with every element counted (SAMPLES 0)."""
     return int(client.memory_usage(key, samples=0) or 0)
-
-
-if __name__ == "__main__":
-    run_alone("B3", measure)

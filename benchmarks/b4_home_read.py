@@ -17,7 +17,6 @@ from redis.asyncio import Redis as AsyncRedis
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_least
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -106,7 +105,3 @@ async def copy_to_seed(
         assert part is not None
         assert len(part.ids) > LIMIT, "the town is too quiet to fill a page"
         await client.zadd(f"home:{reader}", {str(id): float(id >> 12) for id in part.ids})
-
-
-if __name__ == "__main__":
-    run_alone("B4", measure)

@@ -7,7 +7,6 @@ as JSON.
 from collections.abc import Sequence
 
 from benchmarks.figures import Figure, Plan
-from benchmarks.running import run_alone
 from benchmarks.web import HttpSite, PageRequests, compare, figures_of, populated_site
 
 ENTRY_MARK = b"data-post-id="
@@ -38,7 +37,3 @@ def kinds_of(site: HttpSite) -> dict[str, PageRequests]:
 def encode_gets(site: HttpSite, paths: Sequence[str]) -> list[bytes]:
     """Return one request for each path, each by another reader."""
     return [site.get(path, reader) for path, reader in zip(paths, site.cookies, strict=True)]
-
-
-if __name__ == "__main__":
-    run_alone("B5b", measure)

@@ -10,14 +10,13 @@ from urllib.parse import urlencode
 
 from benchmarks.figures import Figure, Plan, at_least
 from benchmarks.load import COUNTER_MARK
-from benchmarks.running import run_alone
 from benchmarks.web import CSRF, PageRequests, compare, figures_of, populated_site
 
 
 async def measure(plan: Plan) -> list[Figure]:
     figures: list[Figure] = []
     for what, aof in (("publish, until the answer", False), ("the same, with the append-only file", True)):
-        async with populated_site(plan, aof=aof) as site:
+        async with populated_site(plan, aof=aof, worker=False) as site:
             texts = (post.text for post in site.town.posts)
             forms = [
                 site.post("/posts/", reader, form(text)) for reader, text in zip(site.cookies, texts, strict=False)
@@ -30,7 +29,3 @@ async def measure(plan: Plan) -> list[Figure]:
 def form(text: str) -> bytes:
     fields = {"csrfmiddlewaretoken": CSRF, "text": text}
     return urlencode(fields).encode() + b"&idempotency_key=bench-" + COUNTER_MARK
-
-
-if __name__ == "__main__":
-    run_alone("B5c", measure)

@@ -11,18 +11,10 @@ arrival at a client process on the same two cores, which uses a share of them.
 from contextlib import AsyncExitStack
 from functools import partial
 
-from benchmarks.audience import (
-    SOCKET_COUNT,
-    PushResult,
-    api_audience,
-    home_audience,
-    layer_audience,
-    public_audience,
-)
+from benchmarks.audience import SOCKET_COUNT, PushResult, api_audience, home_audience, layer_audience, public_audience
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
 from benchmarks.listeners import raise_file_limit
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 
 POSTS = 5
 
@@ -55,7 +47,3 @@ def figures(what: str, ours: list[PushResult], layer: list[PushResult]) -> list[
         Figure(what, "CPU us/delivery", cpu, at_most(0.25), layer_cpu, against),
         Figure(what, "ms p99", p99, Budget("<=", 300), layer_p99, against, note, absolute=True),
     ]
-
-
-if __name__ == "__main__":
-    run_alone("B6", measure)

@@ -8,27 +8,14 @@ request is sent and stops at the arrival in the client process. One post at a ti
 import asyncio
 import http.client
 import itertools
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlencode
 
 from benchmarks.audience import POST_TEXT, SOCKET_COUNT, FollowedSite, encode_subscription, followed_site
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.listeners import (
-    ListenerOptions,
-    ListenerProcess,
-    percentile,
-    raise_file_limit,
-    running_listeners,
-)
+from benchmarks.listeners import ListenerOptions, ListenerProcess, percentile, raise_file_limit, running_listeners
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
-from benchmarks.servers import ROOT
+from benchmarks.servers import running_worker
 from benchmarks.web import CSRF
 
 FOLLOWERS = 200
@@ -40,7 +27,7 @@ async def measure(plan: Plan) -> list[Figure]:
     followers, sockets = plan.size(FOLLOWERS), plan.size(SOCKET_COUNT)
     async with followed_site(followers, strangers=sockets - followers, own_worker=False) as site:
         crowd = ListenerOptions(site.server.port, site.cookies, encode_subscription("home"), awaited=followers)
-        with running_listeners(crowd) as listeners, worker(site.redis_url):
+        with running_listeners(crowd) as listeners, running_worker(site.redis_url):
             rounds = await measure_in_rounds(plan.rounds, {"ours": lambda: one_round(site, listeners)})
     p50, p99 = (Samples.all(percentile(waits, p) * 1000 for waits in rounds["ours"]) for p in (50, 99))
     what = f"HTTP post to the sockets of {followers} followers among {sockets:,}"
@@ -74,23 +61,3 @@ def publish(site: FollowedSite, text: str) -> None:
     connection.close()
     if status != 303:
         raise RuntimeError(f"publishing was answered with {status}")
-
-
-@contextmanager
-def worker(redis_url: str) -> Iterator[None]:
-    """Run `manage.py syndicate` until the end of the block."""
-    command = [sys.executable, "manage.py", "syndicate", "--verbosity", "0"]
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "REDIS_URL": redis_url})
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-if __name__ == "__main__":
-    run_alone("B7", measure)

@@ -12,7 +12,6 @@ from benchmarks.audience import SOCKET_COUNT, encode_subscription, followed_site
 from benchmarks.figures import Figure, Plan, Samples, at_most
 from benchmarks.listeners import ListenerOptions, raise_file_limit, running_listeners
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 from benchmarks.servers import BenchmarkDaphne, running_daphne
 
 WARMUP_SOCKETS = 100
@@ -54,7 +53,3 @@ def socket_kb(server: BenchmarkDaphne, cookies: Sequence[str], path: str, subscr
             running_listeners(ListenerOptions(server.port, list(cookies[WARMUP_SOCKETS:]), subscribe, path))
         )
         return (server.resident_kb - before) / (len(cookies) - WARMUP_SOCKETS)
-
-
-if __name__ == "__main__":
-    run_alone("B8", measure)

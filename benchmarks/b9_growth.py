@@ -13,7 +13,6 @@ from benchmarks.b4_home_read import LIMIT, pages_per_s
 from benchmarks.environment import prepare
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -37,11 +36,7 @@ MAX_GROWTH = 1.1
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
-    return [
-        *await _by_follows(plan),
-        *await _by_posts(plan),
-        *await _by_followers(plan),
-    ]
+    return [*await _by_follows(plan), *await _by_posts(plan), *await _by_followers(plan)]
 
 
 async def _by_follows(plan: Plan) -> list[Figure]:
@@ -126,7 +121,3 @@ def growth(what: str, found: dict[str, list[float]], budget: Budget | None) -> l
     least = Samples.all(found[smallest])
     sizes = {f"{what} {size}": Samples.all(found[size]) for size in larger}
     return [Figure(name, "us", ours, budget, least, smallest) for name, ours in sizes.items()]
-
-
-if __name__ == "__main__":
-    run_alone("B9", measure)

@@ -3,22 +3,9 @@
 import os
 import secrets
 
-HIGH_LIMITS = {
-    f"RATE_LIMIT_{rule}": "9999999/m"
-    for rule in (
-        "POST",
-        "FOLLOW",
-        "LIKE",
-        "BLOCK",
-        "DELETE",
-        "LOGIN",
-        "SIGNUP",
-        "SEARCH",
-        "COMPLETE",
-        "SOCKET",
-        "ADDRESS",
-    )
-} | {"POSTS_PER_DAY": "9999999", "BYTES_PER_DAY": "1000gb", "SITE_BYTES_PER_DAY": "1000gb"}
+LIMITED = "POST FOLLOW LIKE BLOCK DELETE LOGIN SIGNUP SEARCH COMPLETE SOCKET ADDRESS"
+UNLIMITED = {"POSTS_PER_DAY": "9999999", "BYTES_PER_DAY": "1000gb", "SITE_BYTES_PER_DAY": "1000gb"}
+HIGH_LIMITS = {f"RATE_LIMIT_{rule}": "9999999/m" for rule in LIMITED.split()} | UNLIMITED
 """Limits counted at every request as in production, but never reached."""
 
 

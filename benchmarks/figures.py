@@ -99,7 +99,7 @@ class Plan:
     @property
     def seconds(self) -> float:
         """Seconds of load for each side and round."""
-        return 0.5 if self.quick else 3.0
+        return 0.5 if self.quick else 2.0
 
 
 def format_short(value: float) -> str:

@@ -26,11 +26,7 @@ OUTER_FRAMES = (
 )
 """Outermost frames, outside the event loop."""
 EVENT_LOOP_FRAME = "asyncio.base_events:BaseEventLoop._run_once"
-SKIPPED_FRAMES = (
-    "asyncio.events:",
-    "django.core.handlers.exception:",
-    "asgiref.local:",
-)
+SKIPPED_FRAMES = ("asyncio.events:", "django.core.handlers.exception:", "asgiref.local:")
 """Frames that only call the next function; they would double the height without information."""
 LAYERS = (
     ("#f6c9a8", "the store's client", r"socialsite\.(store|recipes)|hiredis"),

@@ -41,7 +41,7 @@ UNITS = {
     "server us a publish": UnitCost("B20", "a publish", SERVER, 130),
     "server us a job": UnitCost("B20", "a job", SERVER, 56),
     "deliveries/s of a worker": UnitCost("B1", "one post to 10,000 full homes, by the worker", "deliveries/s", 917_000),
-    "web ms a page": UnitCost("B5", "home page of 30, signed in: the web process alone", WEB, 1.47),
+    "web ms a page": UnitCost("B5", "home page of 30, signed in", WEB, 1.47),
     "web ms a publish": UnitCost("B5c", "publish, until the answer", WEB, 1.93),
 }
 

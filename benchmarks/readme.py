@@ -28,11 +28,7 @@ class ReadmeRow:
     figures: tuple[tuple[str, ...], ...]
 
 
-HELLO, HOME, PUBLISH = (
-    'Django\'s stock async "hello"',
-    "home page of 30, signed in",
-    "publish, until the answer",
-)
+HELLO, HOME, PUBLISH = ('Django\'s stock async "hello"', "home page of 30, signed in", "publish, until the answer")
 MAKE_RUN, AS_MET = "home of 30 posts, `make run`", "home of 30 as met: web, worker and Redis"
 ROWS = (
     ReadmeRow(
@@ -57,20 +53,26 @@ ROWS = (
         (("B29", "the only web process killed, until it serves a page", "s"),),
     ),
     ReadmeRow(
+        "memory of all processes, `make run` with its demo, after 200 pages",
+        "{} MB",
+        "",
+        (("B33", "an idle site after 200 pages of 20 readers", "MB"),),
+    ),
+    ReadmeRow(
         "import of 870,161 follows; of 72,567 posts with search",
         "{} s; {} s",
-        "",
+        "the same commands, sent by a plain loop: {} s; {} s",
         (("B27", "import of the follows", "s"), ("B27", "import of 72,567 posts with search", "s")),
     ),
     ReadmeRow(
         "signed-in home page of 30 posts, whole, over daphne",
-        "{} pages/s, {} ms of CPU",
+        "{} pages/s, {} ms of CPU of web, worker and Redis",
         'Django\'s stock async "hello": {}/s, {} ms',
         (("B5", HOME, "requests/s"), ("B5", HOME, "CPU ms/request")),
     ),
     ReadmeRow(
         PUBLISH,
-        "{}/s, {} ms of CPU",
+        "{}/s, {} ms of CPU of web and Redis",
         'the same "hello": {}/s, {} ms',
         (("B5c", PUBLISH, "requests/s"), ("B5c", PUBLISH, "CPU ms/request")),
     ),
@@ -85,12 +87,6 @@ ROWS = (
         "{} us of CPU a delivery",
         "channels_redis: {} us",
         (("B6", "one post to 2,000 sockets, their homes", "CPU us/delivery"),),
-    ),
-    ReadmeRow(
-        "an entry of a home",
-        "{} bytes",
-        "Redis in Action, section 8.2: {} bytes",
-        (("B3", "a home of 1,000 entries", "bytes/entry"),),
     ),
 )
 

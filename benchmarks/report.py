@@ -29,7 +29,7 @@ the run does not decide it. The load is the machine's at the end of a benchmark:
 programs disturbed figures made of time (requests/s, waiting, B4, B9), CPU time and bytes less.
 
 Follows and posts are synthetic, or real ones of tests/data. Two files are not part of the repository, because their
-licences forbid a copy. Without the graph slashdot0902, B12, B13, B19, B20 and B27 use a synthetic graph of the same
+licences forbid a copy. Without the graph slashdot0902, B13, B19, B20, B26 and B27 use a synthetic graph of the same
 size; the next lines name the graph. Without the posts nsmc-korean, B17 has no rows of Korean.
 """
 MISSED = """
@@ -44,7 +44,7 @@ time, sampled with py-spy (`py-spy record --pid PID --format raw`).
 - **B27, imports.** The client is the bottleneck. The import of follows takes most of its time for accounts with their
   names in the search index, then for lines and handles, then for the calls that add edges. The import of posts takes
   most for the postings of the search index, then for rows, then for the sets of posts.
-- **B12, audit and restore.** An audit takes half of its time to compare both sides of the follows, and most of the rest
+- **B26, audit and restore.** An audit takes half of its time to compare both sides of the follows, and most of the rest
   for the walk over the keys, and for the indexes of posts. Most of the time of a restore is its audit.
 """
 COLUMNS = ("", "figure", "this site", "reference", "ratio", "budget", "verdict")
@@ -63,7 +63,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Run:
-    """One run of all benchmarks. `graph` is the graph of follows of B12, B13, B19, B20 and B27."""
+    """One run of all benchmarks. `graph` is the graph of follows of B13, B19, B20, B26 and B27."""
 
     release: str
     began: str

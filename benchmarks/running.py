@@ -1,14 +1,10 @@
-"""Run one benchmark alone and print its figures on a terminal."""
+"""The options of a run, and its figures on a terminal."""
 
 import argparse
-import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from benchmarks.figures import Figure, Plan
-
-Measure = Callable[[Plan], Coroutine[Any, Any, list[Figure]]]
 
 
 def arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -19,12 +15,6 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 def parse_plan(options: argparse.Namespace) -> Plan:
     return Plan(rounds=max(1, options.rounds), quick=options.quick)
-
-
-def run_alone(name: str, measure: Measure) -> None:
-    """Measure and print, for `python -m benchmarks.b1_fanout`; only `make bench` writes the report."""
-    plan = parse_plan(arguments(argparse.ArgumentParser()).parse_args())
-    show(name, asyncio.run(measure(plan)))
 
 
 def show(name: str, figures: Sequence[Figure]) -> None:

@@ -97,6 +97,22 @@ def running_daphne(
         server.stop()
 
 
+@contextlib.contextmanager
+def running_worker(redis_url: str) -> Iterator[int]:
+    """Run `manage.py syndicate` until the end of the block; yield its process id."""
+    command = [sys.executable, "manage.py", "syndicate", "--verbosity", "0"]
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "REDIS_URL": redis_url})
+    try:
+        yield process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
 def cpu_s(pid: int) -> float:
     """Return the processor time of all threads of a process in seconds (exact to 10 ms)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

@@ -12,7 +12,7 @@ from benchmarks.environment import prepare
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_least, at_most
 from benchmarks.load import put_load
 from benchmarks.rounds import measure_in_rounds
-from benchmarks.servers import BenchmarkDaphne, redis_server, running_daphne
+from benchmarks.servers import BenchmarkDaphne, cpu_s, redis_server, running_daphne, running_worker
 
 if TYPE_CHECKING:
     from benchmarks.town import SyntheticSite
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from socialsite.ids import AccountId
 
 CONNECTIONS = 32
-READERS = 100
+READERS = 64
 CSRF = "mO3kPz8cVn1Qs6Yb4Ht9Wd2Lx7Rf5JgA"
 MAX_CLIENT_CPU_SHARE = 0.8
 AS_MANY, AS_CHEAP = at_least(1.0), at_most(1.0)
@@ -54,13 +54,23 @@ class PageRequests:
 
 @dataclass(slots=True)
 class HttpSite:
-    """A populated site under its own daphne, and readers who are signed in to it."""
+    """A populated site under its own daphne, and readers who are signed in to it. `others`: its worker and Redis."""
 
     services: "Services"
     server: BenchmarkDaphne
     town: "SyntheticSite"
     cookies: dict["AccountId", str]
+    others: list[int]
     number: int = 0
+
+    @property
+    def port(self) -> int:
+        return self.server.port
+
+    @property
+    def cpu_s(self) -> float:
+        """The processor seconds of all its processes."""
+        return self.server.cpu_s + sum(map(cpu_s, self.others))
 
     def get(self, path: str, reader: "AccountId | None" = None, accept: str = "") -> bytes:
         return request("GET", path, self._headers(reader, accept))
@@ -86,7 +96,7 @@ def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"
 
 @contextlib.asynccontextmanager
 async def populated_site(
-    plan: Plan, *, sampled_into: Path | None = None, aof: bool = False, pictures_every: int = 0
+    plan: Plan, *, sampled_into: Path | None = None, aof: bool = False, pictures_every: int = 0, worker: bool = True
 ) -> AsyncIterator[HttpSite]:
     """Run a populated site; `sampled_into` is a file for daphne's sampled stacks."""
     prepare()
@@ -103,15 +113,16 @@ async def populated_site(
             town = await create_synthetic_site(
                 services, plan.size(1_000), plan.size(20_000), pictures_every=pictures_every
             )
-            readers = town.ids[:: max(1, len(town.ids) // READERS)]
+            readers = town.ids[:: max(1, len(town.ids) // READERS)][:READERS]
             await build_homes(services, readers)
-            yield HttpSite(services, server, town, await sign_in(services, readers))
+            with running_worker(redis.url) if worker else contextlib.nullcontext(redis.pid) as pid:
+                yield HttpSite(services, server, town, await sign_in(services, readers), list({redis.pid, pid}))
 
 
 def measure_load(
-    server: BenchmarkDaphne, pages: PageRequests, seconds: float, first_number: int = 0
+    server: BenchmarkDaphne | HttpSite, pages: PageRequests, seconds: float, first_number: int = 0
 ) -> LoadMeasurement:
-    """Measure the load for a time; processor time is the server process's."""
+    """Measure the load for a time; processor time is that of all processes of the server."""
     before = server.cpu_s
     answers = put_load(
         server.port,
@@ -125,7 +136,9 @@ def measure_load(
     return LoadMeasurement(answers.per_s, cpu_ms, answers.p99_ms, answers.client)
 
 
-async def compare(plan: Plan, site: HttpSite, kinds: Mapping[str, PageRequests]) -> dict[str, list[LoadMeasurement]]:
+async def compare(
+    plan: Plan, site: HttpSite, kinds: Mapping[str, PageRequests], *, own_hello: bool = False
+) -> dict[str, list[LoadMeasurement]]:
     """Measure each kind of page and "hello" in turn, after a check of the first answers.
 
     "hello" is on Django's stock handler, "own hello" on the site's.
@@ -141,12 +154,14 @@ async def compare(plan: Plan, site: HttpSite, kinds: Mapping[str, PageRequests])
             for server in (hello, own)
         )
 
-        async def load(server: BenchmarkDaphne, pages: PageRequests) -> LoadMeasurement:
+        async def load(server: BenchmarkDaphne | HttpSite, pages: PageRequests) -> LoadMeasurement:
             site.number += 1_000_000
             return await asyncio.to_thread(measure_load, server, pages, plan.seconds, site.number)
 
-        sides = {name: lambda pages=pages: load(site.server, pages) for name, pages in kinds.items()}
-        references = {"hello": lambda: load(hello, stock), "own hello": lambda: load(own, owned)}
+        sides = {name: lambda pages=pages: load(site, pages) for name, pages in kinds.items()}
+        references = {"hello": lambda: load(hello, stock)}
+        if own_hello:
+            references["own hello"] = lambda: load(own, owned)
         return await measure_in_rounds(plan.rounds, {**sides, **references})
 
 

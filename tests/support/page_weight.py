@@ -18,16 +18,27 @@ LATENCY_MS = 150
 DOWNLOAD_BITS_PER_S = 1_600_000
 UPLOAD_BITS_PER_S = 750_000
 
-LARGEST_PAINT = """() => new Promise((done) => new PerformanceObserver((list) =>
-  done(list.getEntries().at(-1).startTime)).observe({ type: "largest-contentful-paint", buffered: true }))"""
+MILESTONES = """() => new Promise((done) => new PerformanceObserver((list) => done([
+  performance.getEntriesByType("navigation")[0].responseStart,
+  Math.max(0, ...performance.getEntriesByType("resource")
+    .filter((each) => each.name.includes(".css")).map((each) => each.responseEnd)),
+  performance.getEntriesByName("first-contentful-paint")[0].startTime,
+  list.getEntries().at(-1).startTime,
+])).observe({ type: "largest-contentful-paint", buffered: true }))"""
 
 
 @dataclass(slots=True)
 class PageWeight:
-    """One load of a page. `wire_bytes` includes the heads of the responses; a socket is no request."""
+    """One load of a page. `wire_bytes` includes the heads of the responses; a socket is no request.
+
+    Times are from the start of the navigation. `style_ms` is the end of the last stylesheet.
+    """
 
     wire_bytes: int
     urls: list[str]
+    first_byte_ms: float
+    style_ms: float
+    first_paint_ms: float
     largest_paint_ms: float
 
 
@@ -65,7 +76,7 @@ def weigh_page(context: BrowserContext, url: str, *, is_slow: bool = True) -> Pa
     session.on("Network.requestServedFromCache", lambda event: cached.add(event["requestId"]))
     session.on("Network.loadingFinished", lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}))
     page.goto(url, wait_until="networkidle")
-    largest_paint_ms: float = page.evaluate(LARGEST_PAINT)
+    milestones: list[float] = page.evaluate(MILESTONES)
     page.close()
     wire_bytes = sum(int(size) for request_id, size in sizes.items() if request_id not in cached)
-    return PageWeight(wire_bytes, urls, largest_paint_ms)
+    return PageWeight(wire_bytes, urls, *milestones)
