@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import os
 import random
 import tempfile
 from collections import defaultdict
@@ -41,7 +42,6 @@ REQUESTS = 20_000
 YEAR_MS = 365 * 86_400_000
 BATCH = 5_000
 CONCURRENCY = 64
-BEHIND_PROXY = {"TRUSTED_PROXIES": "127.0.0.1", "COMPRESS_PAGES": "0"}
 CORPORA = ("posts/ubuntu-irc.jsonl.gz", "posts/whitehouse-flotus.jsonl.gz", "posts/wisesight-thai.jsonl.gz")
 
 
@@ -139,6 +139,7 @@ async def read_body(reader: asyncio.StreamReader, head: bytes) -> None:
 async def as_met_site(plan: Plan) -> AsyncIterator[AsMetSite]:
     """Populate a store and run the site on it."""
     prepare()
+    os.environ.update(TRUSTED_PROXIES="127.0.0.1", COMPRESS_PAGES="0")  # of the processes behind nginx
     from socialsite.service_config import ServiceConfig
     from socialsite.startup import open_services
     from tests.support.ports import free_ports
@@ -152,7 +153,7 @@ async def as_met_site(plan: Plan) -> AsyncIterator[AsMetSite]:
         url = f"redis://127.0.0.1:{redis_port}/0"
         async with open_services(url, ServiceConfig()) as services:
             cookies = await populate(services, plan)
-        web = stack.enter_context(running_daphne("socialsite.asgi:application", REDIS_URL=url, **BEHIND_PROXY))
+        web = stack.enter_context(running_daphne("socialsite.asgi:application", REDIS_URL=url))
         stack.enter_context(running_proxy(Path(name), port, web.port))
         yield AsMetSite(redis, url, port, cookies, web, stack.enter_context(running_worker(url)))
 

@@ -22,7 +22,7 @@ import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-from benchmarks.as_met import BEHIND_PROXY, AsMetSite, as_met_site, running_proxy
+from benchmarks.as_met import AsMetSite, as_met_site, running_proxy
 from benchmarks.figures import Figure, Plan, Samples, at_least, at_most
 from benchmarks.load import LoadResult, put_load
 from benchmarks.rounds import measure_in_rounds
@@ -118,7 +118,7 @@ def pool_of_two(redis_url: str) -> Iterator[tuple[int, list[int]]]:
 
     words = [sys.executable, "-m", "socialsite.quickstart.server_pool", "--web-processes", "2"]
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
-        fd, environment = listening.fileno(), {**os.environ, "REDIS_URL": redis_url, **BEHIND_PROXY}
+        fd, environment = listening.fileno(), {**os.environ, "REDIS_URL": redis_url}
         pool = subprocess.Popen([*words, "--fd", str(fd)], cwd=ROOT, env=environment, pass_fds=[fd])
         try:
             until = time.monotonic() + POOL_START_S
