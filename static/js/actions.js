@@ -134,31 +134,11 @@ function sendOnce(event) {
   if (event.detail > 1 && event.target.closest("button")?.form?.method === "post") event.preventDefault();
 }
 
-/** A button shows the password in its field. */
-function addReveal(input) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = word("show");
-  button.ariaLabel = word("showPassword");
-  button.ariaPressed = "false";
-  button.addEventListener("click", () => {
-    const isShown = input.type === "password";
-    input.type = isShown ? "text" : "password";
-    button.textContent = word(isShown ? "hide" : "show");
-    button.ariaPressed = String(isShown);
-  });
-  const box = document.createElement("div");
-  box.className = "reveal";
-  const hadFocus = input === document.activeElement;
-  input.replaceWith(box);
-  box.append(input, button);
-  if (hadFocus) input.focus();
-}
-
 export function enhanceActions() {
   document.addEventListener("click", onClick);
   document.addEventListener("click", sendOnce);
   document.addEventListener("keydown", onEscape);
   document.addEventListener("toggle", showMenu, true);
-  document.querySelectorAll("input[type=password]").forEach(addReveal);
+  const passwords = document.querySelectorAll("input[type=password]");
+  if (passwords.length) import("./reveal.js").then(({ addReveal }) => passwords.forEach(addReveal));
 }

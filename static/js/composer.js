@@ -7,7 +7,7 @@ import { enhanceCompletion } from "./complete.js";
 import { ServerDraft } from "./drafts.js";
 import { addPictures, editorOf, restorePictures } from "./lazy.js";
 import { page, postOf, send } from "./send.js";
-import { aboutPost, adoptForm, openSheet } from "./sheet.js";
+import { openSheet } from "./sheet.js";
 import { attempt, stored as drafts } from "./storage.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
@@ -272,7 +272,8 @@ async function openFormOf(link) {
   link.ariaBusy = "true";
   const article = link.closest("article");
   try {
-    const composer = new Composer(await adoptForm(await page(link.href)));
+    const [{ aboutPost, adoptForm }, found] = await Promise.all([import("./adopt.js"), page(link.href)]);
+    const composer = new Composer(await adoptForm(found));
     if (article) composer.about = aboutPost(article);
     composer.start();
     composer.focus();
