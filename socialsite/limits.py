@@ -87,6 +87,8 @@ class Caller:
     silenced_until_ms: int = field(default=0, compare=False, repr=False)
     newcomer_until_ms: int = field(default=0, compare=False)
     """The time until which the account is new and has the limits of newcomers, or 0."""
+    planned: int = field(default=1, compare=False)
+    """The number of actions that begin with this one. It is refused if a limit has no room for all of them."""
 
 
 def find_newcomer_end_ms(created_ms: int, newcomer_days: int, now_ms: int) -> int:
@@ -240,7 +242,8 @@ class ActionLimits(Service):
         self._require_rule_allows(caller, name)
         if caller is not None and caller.newcomer_until_ms and name in NEWCOMER_RULES:
             per_day = -(-per_day // NEWCOMER_SHARE)
-        if per_day and not await self.take_daily(caller, name, per_day, 1):
+        room = per_day - (caller.planned if caller else 1) + 1
+        if per_day and not await self.take_daily(caller, name, room, 1):
             raise_for(caller, RateLimited(name, (DAY_MS - self._clock.server_ms() % DAY_MS) // 1000 + 1))
         try:
             yield
@@ -284,6 +287,11 @@ class ActionLimits(Service):
         rule = self._rules.get(name)
         return [Rule(name, rule.limit * factor)] if rule is not None and rule.limit is not None else []
 
+    def find_limit(self, caller: Caller | None, name: str) -> int | None:
+        """Return how many such actions the caller may do in a minute, or None if there is no limit."""
+        hits = [] if caller is None else self._hits(caller, name)[:1]
+        return next((rule.limit for _identifier, rules in hits for rule in rules), None)
+
     def _hits(self, caller: Caller, name: str) -> Hits:
         rules = self._active_rules(name)
         if caller.account_id is None:
@@ -291,7 +299,8 @@ class ActionLimits(Service):
         if caller.newcomer_until_ms and name in NEWCOMER_RULES:
             rules = [Rule(name, -(-(rule.limit or 0) // NEWCOMER_SHARE)) for rule in rules]
         by_account = (Identifier.account(caller.account_id), rules)
-        return [by_account, *self._address_hits(caller.address, name, ACCOUNTS_PER_ADDRESS)]
+        hits = [by_account, *self._address_hits(caller.address, name, ACCOUNTS_PER_ADDRESS)]
+        return [(identifier, _leave_room(rules, caller.planned)) for identifier, rules in hits]
 
     def _address_hits(self, address: str, name: str, accounts: int = 1) -> Hits:
         factors = address_factors(address).items()
@@ -303,6 +312,11 @@ class ActionLimits(Service):
             caller.decisions.append(decision)
         if not decision.granted:
             raise_for(caller, RateLimited(decision.rule, decision.retry_after_s))
+
+
+def _leave_room(rules: list[Rule], planned: int) -> list[Rule]:
+    """Return rules that grant a hit only if so many hits are possible."""
+    return rules if planned == 1 else [Rule(rule.name, max(1, (rule.limit or 0) - planned + 1)) for rule in rules]
 
 
 def _daily_limits(caller: Caller | None, per_day: int) -> dict[Identifier, int]:

@@ -53,6 +53,7 @@ OWN_JSON = (
     OwnJson("posts next previous accounts tags similar", "/search/"),
     OwnJson("Post parent ancestors replies next quotes_count quote_approval", "/@<handle>/<id>/"),
     OwnJson("Post", post=f"/posts/ {' '.join(f'/posts/<id>/{name}/' for name in REACTIONS.split())}"),
+    OwnJson("Post thread message", post="/posts/"),
     OwnJson("held message", post="/posts/"),
     OwnJson("Draft", post="/posts/ /drafts/"),
     OwnJson("drafts", "/drafts/"),

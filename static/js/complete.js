@@ -18,7 +18,7 @@ const kept = new Map(); // query -> options, for this page
  * `choose` inserts an option.
  */
 const FIELDS = {
-  "[data-composer] textarea[name=text]": {
+  "[data-composer] textarea[data-max]": {
     isFirstChosen: true,
     begun: (before) => BEGUN.exec(before)?.slice(1).find(Boolean),
     queries: (begun) => [begun],

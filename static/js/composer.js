@@ -26,6 +26,8 @@ const LINK = /https?:\/\/[^\s<>"]*[^\s<>"?!.,:;'()*]/gi;
 /** A link counts 23 at most, as on the server. */
 export const postLength = (text) => graphemes(text.replace(LINK, (link) => (link.length > 500 ? link : link.slice(0, 23))));
 
+const countOf = (text) => text.parentElement.querySelector(":scope > .composer-count, :scope > .composer-foot > .composer-count");
+
 const freshKey = () => crypto.getRandomValues(new BigUint64Array(2)).join("");
 
 /** An edited text is stored already. */
@@ -45,14 +47,13 @@ class Composer {
     this.isEdit = form.dataset.composer === "edit";
     this.drafts = this.isEdit ? noDrafts : drafts;
     this.button = form.querySelector("[type=submit]");
-    this.count = form.querySelector(".composer-count");
     this.error = form.querySelector(".error");
-    this.rest = this.count.textContent;
     this.max = Number(this.text.dataset.max);
     const about = form.elements.namedItem("in_reply_to")?.value ?? "";
     this.draft = `draft:${document.body.dataset.handle}:${about}`;
     this.warningDraft = `${this.draft}:warning`;
     this.pictureDraft = `${this.draft}:pictures`;
+    this.furtherDraft = `${this.draft}:further`;
     this.sentAs = `${this.draft}:key`; // key of the last request: perhaps only its response was lost
     const onServer = `${this.draft}:id`;
     this.onServer = new ServerDraft(form, { read: () => this.drafts.read(onServer), write: (id) => this.drafts.write(onServer, id) });
@@ -64,18 +65,21 @@ class Composer {
       this.onServer.restored();
     }
     if (!this.warning.value && (this.warning.value = this.drafts.read(this.warningDraft))) this.#fold(false);
-    this.text.addEventListener("input", () => this.#changed());
-    for (const each of this.#shortTexts) each.addEventListener("input", () => this.#changed());
+    this.form.addEventListener("input", () => this.#changed());
     this.warning.closest("details").addEventListener("toggle", (event) => this.#toggled(event.target.open));
-    this.text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
+    this.form.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit(this.button);
+    });
+    this.form.querySelector("[data-add-post]")?.addEventListener("click", (event) => {
+      event.preventDefault();
+      this.#further(({ addPost }) => addPost(this.form, enhanceCompletion));
     });
     for (const kind of ["paste", "dragover", "drop"]) this.form.addEventListener(kind, (event) => this.#takeFiles(event));
     for (const input of this.form.querySelectorAll("[data-add-pictures]"))
       input.addEventListener("change", () => this.#addPictures([...input.files]).then(() => (input.value = "")));
     this.form.addEventListener("pictures:changed", ({ detail }) => this.#picturesChanged(detail));
     this.form.addEventListener("submit", (event) => {
-      if (this.isEdit && this.left >= 0) return this.#saveEdit(event);
+      if (this.isEdit && !this.#tooLong) return this.#saveEdit(event);
       event.preventDefault();
       this.#submit(event.submitter?.matches("[data-save-draft]") ? "/drafts/" : this.form.action);
     });
@@ -83,7 +87,8 @@ class Composer {
     const { textContent, dataset } = this.button;
     time?.addEventListener("input", () => (this.button.textContent = time.value ? dataset.later : textContent));
     this.#restorePictures();
-    this.#showCount();
+    this.#restoreFurther();
+    this.#showCounts();
     if (location.hash === `#${this.text.id}` || this.text.ariaInvalid === "true") this.focus();
   }
 
@@ -106,8 +111,32 @@ class Composer {
     return this.form.querySelectorAll("details > input");
   }
 
-  get left() {
-    return this.max - postLength(this.text.value) - (this.warning.disabled ? 0 : graphemes(this.warning.value));
+  /** The boxes of the posts: of one, or of a thread. */
+  get texts() {
+    return [...this.form.querySelectorAll("textarea[data-max]")];
+  }
+
+  #leftOf(text) {
+    return this.max - postLength(text.value) - (this.warning.disabled ? 0 : graphemes(this.warning.value));
+  }
+
+  get #tooLong() {
+    return this.texts.find((text) => this.#leftOf(text) < 0);
+  }
+
+  #further(act) {
+    return import("./further.js").then(act, () => toast(word("unreachable")));
+  }
+
+  /** Show the boxes of the page, or else those of a draft that was not sent. */
+  #restoreFurther() {
+    const shown = this.texts.slice(1).map(({ value }) => value);
+    const kept = shown.length ? shown : JSON.parse(this.drafts.read(this.furtherDraft) || "[]");
+    if (!kept.length) return;
+    this.restoring = this.#further(({ setTexts }) => {
+      this.restoring = null;
+      setTexts(this.form, kept, enhanceCompletion);
+    });
   }
 
   #fold(isFolded) {
@@ -118,7 +147,7 @@ class Composer {
   #toggled(isOpen) {
     this.warning.disabled = !isOpen;
     if (isOpen && !this.warning.value) this.warning.focus();
-    this.#showCount();
+    this.#showCounts();
   }
 
   /** Pictures of the page are shown in the editor, and else those of a draft that was not sent. */
@@ -158,25 +187,32 @@ class Composer {
   #changed() {
     this.drafts.write(this.draft, this.text.value);
     this.drafts.write(this.warningDraft, this.warning.value);
+    const further = this.texts.slice(1).map(({ value }) => value);
+    if (!this.restoring) this.drafts.write(this.furtherDraft, further.length ? JSON.stringify(further) : "");
     this.drafts.write(this.sentAs, "");
     this.onServer.changed();
-    this.#showCount();
+    this.#showCounts();
     this.#say("");
   }
 
-  #showCount() {
-    const left = this.left;
-    this.count.hidden = false;
-    this.count.textContent = !this.text.value && left === this.max ? this.rest : left < 0 ? word("over", -left) : word("left", left);
-    this.count.classList.toggle("over", left < 0);
-    this.count.ariaLive = left <= NEARLY ? "polite" : "off";
+  #showCounts() {
+    for (const text of this.texts) {
+      const [left, count] = [this.#leftOf(text), countOf(text)];
+      count.dataset.rest ??= count.textContent;
+      count.hidden = false;
+      count.textContent = !text.value && left === this.max ? count.dataset.rest : left < 0 ? word("over", -left) : word("left", left);
+      count.classList.toggle("over", left < 0);
+      count.ariaLive = left <= NEARLY ? "polite" : "off";
+    }
   }
 
-  #say(message) {
+  #say(message, text = this.text) {
     this.error.textContent = message;
     this.error.hidden = !message;
-    this.text.ariaInvalid = message ? "true" : "false";
-    if (message) this.text.setAttribute("aria-describedby", `${this.error.id} ${this.count.id}`);
+    for (const each of this.texts) each.ariaInvalid = String(Boolean(message) && each === text);
+    if (!message) return;
+    text.after(this.error);
+    text.setAttribute("aria-describedby", `${this.error.id} ${countOf(text).id}`);
   }
 
   /** Take pasted and dropped files as pictures. The browser would leave the page for a file. */
@@ -195,10 +231,12 @@ class Composer {
   async #submit(path) {
     if (this.button.ariaDisabled === "true") return;
     const editor = await editorOf(this.form);
-    if (this.left < 0) {
-      this.#say(word("over", -this.left));
-      this.count.hidden = true; // the error says the same
-      this.focus();
+    await this.restoring;
+    const tooLong = this.#tooLong;
+    if (tooLong) {
+      this.#say(word("over", -this.#leftOf(tooLong)), tooLong);
+      countOf(tooLong).hidden = true; // the error says the same
+      tooLong.focus();
       return;
     }
     this.button.ariaDisabled = "true";
@@ -207,7 +245,7 @@ class Composer {
       this.button.ariaDisabled = "false";
       return this.#say(problem.trim());
     }
-    const sent = this.text.value;
+    const sent = this.texts.map(({ value }) => value);
     drafts.write(this.sentAs, this.key.value);
     await this.onServer.settle();
     const { ok, status, data } = await send(path, this.onServer.fields);
@@ -221,14 +259,18 @@ class Composer {
   #refused(status, data) {
     // The key belongs to another text or a deleted post: the next request publishes a new post.
     if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
+    const [[name = "", reason] = []] = Object.entries(data.fields ?? {});
+    const text = this.texts[name.slice("more-".length) - 1] ?? this.text; // "more-2" is the second post
     if (status === 401) this.#say(word("signedOut"));
-    else this.#say((status === 422 && Object.values(data.fields ?? {})[0]) || (status && data.message) || word("notSent"));
-    this.text.focus();
+    else this.#say((status === 422 && reason) || (status && data.message) || word("notSent"), text);
+    text.focus();
   }
 
   async #published(post, sent) {
     this.key.value = freshKey();
-    if (this.text.value === sent) for (const each of [this.text, ...this.#shortTexts]) each.value = ""; // otherwise the user has typed more
+    const [text, ...further] = this.texts.map(({ value }) => value);
+    if (text === sent[0]) for (const each of [this.text, ...this.#shortTexts]) each.value = ""; // otherwise the user has typed more
+    if (further.length) await this.#further(({ setTexts }) => setTexts(this.form, further.filter((each) => !sent.includes(each)), enhanceCompletion));
     this.#fold(!this.warning.value);
     const poll = this.form.querySelector(".composer-poll");
     for (const input of poll?.querySelectorAll('input[name="poll[options][]"]') ?? []) input.value = "";
@@ -239,24 +281,27 @@ class Composer {
     this.form.closest("dialog")?.close();
     if (post.url && document.body.dataset.page === "compose") return location.assign(post.url);
     if (!post.url) return toast(post.message ?? word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" }); // a draft
-    toast(word("published"));
-    await showPost(post, this.form.elements.namedItem("in_reply_to")).catch(() => {}); // published: the next page shows it
+    toast(post.message ?? word("published"));
+    await showPosts(post, this.form.elements.namedItem("in_reply_to")).catch(() => {}); // published: the next page shows it
   }
 }
 
 /** Does this page show all posts of the writer? The public timeline gets those that belong to it like any other reader. */
 const hasOwnPosts = () => document.body.dataset.page === "home" || location.pathname === `/@${document.body.dataset.handle}/`;
 
-/** Fetch a post's entry from its page, which includes the author's actions. */
-async function showPost({ id, url }, isReply) {
+/** Show the entries of a post, or of all posts of a thread, from its page, which includes the author's actions. */
+async function showPosts({ id, url, thread = [id] }, isReply) {
   const replies = document.querySelector("[data-replies]");
   if (!(replies ? isReply : hasOwnPosts())) return;
-  const article = postOf(await page(url), String(id));
-  if (!article) return;
-  if (!replies) {
-    document.dispatchEvent(new CustomEvent("post:published", { detail: { article } }));
-    return;
+  const found = await page(url);
+  for (const each of thread) {
+    const article = postOf(found, String(each));
+    if (article && replies) addReply(article, replies);
+    else if (article) document.dispatchEvent(new CustomEvent("post:published", { detail: { article } }));
   }
+}
+
+function addReply(article, replies) {
   const item = document.createElement("li");
   item.className = "fresh";
   item.append(document.importNode(article, true));

@@ -12,7 +12,7 @@ from timelines.posts.post import TEXT_FORM_NAMES
 
 DRAFTS_CAP: Final = 100
 """The number of drafts and scheduled posts of one account."""
-DRAFT_BYTES_CAP: Final = 32_768
+DRAFT_BYTES_CAP: Final = 49_152
 
 
 class Draft(msgspec.Struct, frozen=True, array_like=True):

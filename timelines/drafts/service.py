@@ -35,6 +35,7 @@ from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.forms import PostForm
 from timelines.publishing.post_writer import idempotency_key_digest
 from timelines.publishing.service import PublishingService
+from timelines.publishing.thread import check_thread, publish_thread
 
 MIN_AHEAD_MS = 5 * 60_000
 UNFINISHED_MS = 60 * 60_000
@@ -125,6 +126,7 @@ class DraftService(Service):
             raise PostInvalid({"scheduled_at": _("Choose a time at least 5 minutes from now.")})
         form, details = await self._parse(account_id, draft)
         self.publishing.validate(form.text, details, form.poll, now_ms)
+        check_thread(self.publishing, form, None)
 
     async def _parse(self, account_id: AccountId, draft: Draft) -> tuple[PostForm, PostDetails]:
         """Return the form of the draft, and its details with the pictures. Raises PostInvalid."""
@@ -208,7 +210,8 @@ class DraftService(Service):
             caller = newcomer_caller(account_id, account.created_ms, days, self.clock.now_ms())
         if not draft.is_released and await self.publishing.first_links.must_hold(account_id, form):
             raise PostHeld
-        post = await self.publishing.publish_form(
+        posts = await publish_thread(
+            self.publishing,
             form,
             author_id=account_id,
             idempotency_key=f"scheduled {draft.id} {draft.scheduled_ms}",
@@ -217,7 +220,7 @@ class DraftService(Service):
             caller=caller,
             is_released=True,
         )
-        return post.id
+        return posts[0].id
 
     # Posts that staff looks at before they are published
 

@@ -101,10 +101,10 @@ async def delete(request: SiteRequest, draft_id: int) -> HttpResponseBase:
 
 
 async def _show_again(request: SiteRequest) -> HttpResponseBase | None:
-    """Upload the files of the form. Return the form again if a button for pictures was pressed without JavaScript."""
+    """Upload the files of the form. Return the form again if a button asks for that without JavaScript."""
     await publishing.upload_pictures_of_form(request, require_viewer_id(request))
     fields = get_form_data(request)
-    if not publishing.arrange_pictures(fields):
+    if not publishing.change_form(fields):
         return None
     composer = refused_composer_context(require_account(request).preferences, fields, "")
     return page_response(request, COMPOSE_TEMPLATE, {"composer": composer, "is_draft": bool(fields.get("draft"))})

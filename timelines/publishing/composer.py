@@ -21,7 +21,8 @@ from timelines.errors import MediaInvalid
 from timelines.media.forms import parse_media_changes
 from timelines.media.media import MEDIA_PER_POST
 from timelines.posts.fields import TRUE_VALUES
-from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC, SHORT_TEXTS
+from timelines.posts.post import AUDIENCE_BY_NAME, FURTHER_TEXTS, NAME_BY_AUDIENCE, PUBLIC, SHORT_TEXTS
+from timelines.publishing.forms import THREAD_POSTS_CAP
 from timelines.publishing.polls import DEFAULT_DURATION_S, DURATIONS, PollForm, parse_duration
 
 
@@ -48,6 +49,7 @@ def composer_context(
         "language_options": language_options_html(language, (preferences.language, *preferences.languages)),
         "text": "",
         "pictures": "",
+        "further": "",
         "error": "",
         "idempotency_key": Placeholder(secrets.token_urlsafe(16)),
         "max_length": settings.POST_MAX_LENGTH,
@@ -118,6 +120,12 @@ def picture_context(fields: FormFields) -> dict[str, Any]:
     }
 
 
+def _further_html(texts: list[str]) -> Placeholder | str:
+    """Return the boxes of the further posts of a thread."""
+    context = {"posts": [*enumerate(texts[: THREAD_POSTS_CAP - 1], 2)], "max_length": settings.POST_MAX_LENGTH}
+    return Placeholder(render_to_string("timelines/_composer_further.html", context)) if texts else ""
+
+
 @lru_cache(maxsize=256)
 def poll_fields_html(poll: PollForm, language: str) -> SafeString:
     """Return the fields of the poll. They are open if an option is filled in."""
@@ -151,6 +159,7 @@ def refused_composer_context(
         "text": fields.get("text", ""),
         "redraft_of": fields.get("redraft_of", ""),
         "draft": fields.get("draft", ""),
+        "further": _further_html(fields.values_of(FURTHER_TEXTS)),
         "error": error,
         "poll": Placeholder(poll_fields_html(PollForm.parse(fields) or PollForm(()), get_language() or "")),
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),

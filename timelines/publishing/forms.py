@@ -17,6 +17,7 @@ from timelines.posts.post import (
     EDITED_VALUES,
     FOLLOWERS,
     FORM_NAMES,
+    FURTHER_TEXTS,
     NAME_BY_AUDIENCE,
     NO_DETAILS,
     VALUE_FIELDS,
@@ -28,6 +29,8 @@ from timelines.publishing.polls import PollForm
 
 AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
 """The audiences by Mastodon's names, which the field `visibility` has."""
+THREAD_POSTS_CAP = 25
+"""The number of posts of a thread that is published at once."""
 MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
 
 
@@ -153,6 +156,8 @@ class PostForm:
     media_changes: Mapping[int, MediaChange] = field(default_factory=dict)
     content: tuple[tuple[str, str], ...] = ()
     """The fields that a draft of the post keeps, as they were typed."""
+    further_texts: tuple[str, ...] = ()
+    """The texts of further posts, each an answer to the one before. Blank ones are not published."""
 
     @classmethod
     def parse(cls, fields: FormFields) -> "PostForm":
@@ -164,5 +169,7 @@ class PostForm:
         details, poll, media_ids = parse_details(fields), PollForm.parse(fields), parse_media_ids(fields)
         audience = parse_audience(fields)
         text, changes = fields.get("text", ""), parse_media_changes(fields)
-        content = draft_fields(fields)
-        return cls(text, parent_id, key or None, audience, details, poll, redraft_of, media_ids, changes, content)
+        content, further = draft_fields(fields), tuple(fields.values_of(FURTHER_TEXTS))
+        return cls(
+            text, parent_id, key or None, audience, details, poll, redraft_of, media_ids, changes, content, further
+        )

@@ -28,12 +28,22 @@ from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
 from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 from timelines.pages.presenters import entry_html, post_json, post_url, profile_url, version_json
+from timelines.posts.post import FURTHER_TEXTS
 from timelines.publishing.composer import composer_context, edit_composer_context, refused_composer_context
 from timelines.publishing.edits import EditService
-from timelines.publishing.forms import EditForm, PostForm, edit_fields, picture_fields, redraft_fields, shown_poll
+from timelines.publishing.forms import (
+    THREAD_POSTS_CAP,
+    EditForm,
+    PostForm,
+    edit_fields,
+    picture_fields,
+    redraft_fields,
+    shown_poll,
+)
 from timelines.publishing.polls import PollForm
 from timelines.publishing.refused_post import COMPOSE_TEMPLATE, EDIT_TEMPLATE, preserve_edit
 from timelines.publishing.service import PublishingService
+from timelines.publishing.thread import publish_thread
 from timelines.publishing.version_diff import VERSIONS_PER_PAGE, read_version_rows
 from timelines.quotes.service import QuoteService
 from timelines.reading.service import ReadingService
@@ -47,7 +57,8 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
     viewer, services = require_viewer(request), request.services
     me = AccountId(viewer.id)
     try:
-        post = await services[PublishingService].publish_form(
+        posts = await publish_thread(
+            services[PublishingService],
             PostForm.parse(get_form_data(request)),
             author_id=me,
             now_ms=services.clock.now_ms(),
@@ -57,11 +68,13 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
     except PostHeld as error:
         data = {"held": True, "message": str(error.message)}
         return done(request, data, default="/drafts/", status=HTTPStatus.ACCEPTED, message=error.message)
+    message = _("Your post is published.") if len(posts) == 1 else _("Your posts are published.")
     if not wants_json(request):
-        messages.success(request, _("Your post is published."), fail_silently=True)
+        messages.success(request, message, fail_silently=True)
         return redirect_to_next(request, "/")
-    entry = await services[ReadingService].post(post.id, viewer_id=me)
-    return json_response(post_json(entry), HTTPStatus.CREATED)
+    entry = await services[ReadingService].post(posts[0].id, viewer_id=me)
+    further = {"thread": [str(post.id) for post in posts], "message": message} if len(posts) > 1 else {}
+    return json_response({**post_json(entry), **further}, HTTPStatus.CREATED)
 
 
 async def show_form(request: SiteRequest) -> HttpResponseBase:
@@ -111,10 +124,10 @@ async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> 
     await media.wait_until_done(rows, READY_TIMEOUT_S)
 
 
-def arrange_pictures(fields: FormFields) -> bool:
-    """Move, describe or remove a picture by a button of a page without scripts. Return whether to show the form again.
+def change_form(fields: FormFields) -> bool:
+    """Do what a button of a page without scripts says to the form. Return whether to show the form again.
 
-    The value of a button is "up", "down" or "remove", and the id of a picture.
+    The value of `picture` is "up", "down" or "remove", and the id of a picture; that of `add` "pictures" or "post".
     """
     action, _space, media_id = fields.get("picture", "").partition(" ")
     ids = [value for value in fields.values_of("media_ids") if value]
@@ -124,7 +137,10 @@ def arrange_pictures(fields: FormFields) -> bool:
         if action != "remove":
             ids.insert(max(0, at + (-1 if action == "up" else 1)), media_id)
         fields.replace("media_ids", ids)
-    return bool(action) or fields.get("add") == "pictures"
+    adds = fields.get("add")
+    if adds == "post" and len(fields.values_of(FURTHER_TEXTS)) + 1 < THREAD_POSTS_CAP:
+        fields.add(f"{FURTHER_TEXTS}[]", "")
+    return bool(action or adds)
 
 
 async def show_redraft_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
@@ -162,7 +178,7 @@ async def edit(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     post = await edits.find_own(me, post_id)
     await upload_pictures_of_form(request, me)
     fields = get_form_data(request)
-    if arrange_pictures(fields):
+    if change_form(fields):
         composer = edit_composer_context(require_account(request).preferences, post_id, fields, PollForm.parse(fields))
         return page_response(request, EDIT_TEMPLATE, {"composer": composer})
     form, now_ms = EditForm.parse(fields, post), services.clock.now_ms()

@@ -1,0 +1,54 @@
+/**
+ * The boxes of further posts in the composer, published as a thread. Loaded at the first use. Without this script a
+ * button of the form shows the page again with one box more.
+ */
+
+const MOST = 24;
+const boxesOf = (form) => [...form.querySelectorAll(".composer-further")];
+const textOf = (box) => box.querySelector("textarea");
+const textsOf = (form) => boxesOf(form).map((box) => textOf(box).value);
+
+/** Return a new box. Its ids begin with that of the first box. */
+function makeBox(form, number) {
+  const { id } = form.elements.namedItem("text");
+  const html = form.querySelector("template").innerHTML.replaceAll("{n}", number).replaceAll("further-", `${id}-`);
+  return document.importNode(new DOMParser().parseFromString(html, "text/html").body.firstElementChild, true);
+}
+
+/** Show one box for each text. `complete` adds the suggestions to a new box. */
+export function setTexts(form, texts, complete) {
+  const boxes = boxesOf(form);
+  const button = form.querySelector("[data-add-post]");
+  boxes.slice(texts.length).forEach((box) => box.remove());
+  texts.forEach((text, at) => {
+    const box = boxes[at] ?? makeBox(form, at + 2);
+    if (!boxes[at]) {
+      (boxesOf(form).at(-1) ?? form.querySelector("template")).after(box);
+      complete(box);
+    }
+    textOf(box).value = text;
+    enhance(form, box, complete);
+  });
+  button.disabled = texts.length >= MOST;
+  form.dispatchEvent(new Event("input")); // the composer counts and stores
+}
+
+/** Let the button of a box remove it: the texts below move up. */
+function enhance(form, box, complete) {
+  const button = box.querySelector("[data-remove-post]");
+  button.hidden = false;
+  button.onclick = () => {
+    const at = boxesOf(form).indexOf(box);
+    setTexts(form, textsOf(form).toSpliced(at, 1), complete);
+    [form.elements.namedItem("text"), ...boxesOf(form).map(textOf)][at].focus();
+  };
+}
+
+/** Add a box and write there. An empty last box is used instead. */
+export function addPost(form, complete) {
+  const texts = textsOf(form);
+  if (texts.at(-1) !== "") setTexts(form, [...texts, ""], complete);
+  const text = textOf(boxesOf(form).at(-1));
+  text.focus();
+  text.scrollIntoView({ block: "nearest" });
+}
