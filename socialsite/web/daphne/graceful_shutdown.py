@@ -15,13 +15,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import structlog
+from django.conf import settings
 
 from socialsite.web.daphne.flow_control import WEBSOCKET_STATE_OPEN, ResponseReader
 
 DRAIN_TIMEOUT_S = 25.0
 """Time limit for running requests. Each takes at most 6 s (handler.REQUEST_DEADLINE_S), or longer for slow readers."""
-IDLE_CONNECTION_LINGER_S = 1.0
-"""Time for which idle connections stay open, so that a request that was already sent gets a response."""
+IDLE_CONNECTION_LINGER_S = 5.0 if settings.TRUSTED_PROXIES else 1.0
+"""Time for which idle connections stay open, so that a request that was already sent gets a response. A proxy closes
+its connections before (deploy/nginx: after 2 s), because it knows whether it has sent a request."""
 CLOSE_TIMEOUT_S = 3.0
 POLL_INTERVAL_S = 0.05
 CLOSE_CODE_SERVICE_RESTART = 1012
