@@ -37,9 +37,8 @@ class ApiPage(msgspec.Struct, frozen=True):
     @property
     def part(self) -> PagePart:
         """The arguments of services that return pages. `trim` then removes what the other cursors exclude."""
-        if self.min_id is not None:
-            return {"after": self.min_id, "limit": self.limit}
-        return {"before": self.max_id, "limit": self.limit}
+        cursor: PagePart = {"before": self.max_id} if self.min_id is None else {"after": self.min_id}
+        return {**cursor, "limit": self.limit, "shows_parents": False}
 
     @property
     def bottom(self) -> int:

@@ -54,12 +54,14 @@ class PagePart(TypedDict, total=False):
     limit: int
     may_lag: bool
     selection: PostSelection | None
+    shows_parents: bool
 
 
 class PageRequest(msgspec.Struct, frozen=True, gc=False):
     """A part of a timeline: `limit` entries directly older than `before` or directly newer than `after`.
 
-    If `may_lag` is set, ids and counts may be one second old (docs/reference/topologies.md, "Read replicas").
+    If `may_lag` is set, ids and counts may be one second old (docs/reference/topologies.md, "Read replicas"). Without
+    `shows_parents` replies have no line of the post that they answer, and these posts are not read.
     """
 
     before: int | None = None
@@ -67,6 +69,7 @@ class PageRequest(msgspec.Struct, frozen=True, gc=False):
     limit: int = DEFAULT_LIMIT
     may_lag: bool = False
     selection: PostSelection | None = None
+    shows_parents: bool = True
 
     def __post_init__(self) -> None:
         if self.before is not None and self.after is not None:

@@ -29,7 +29,6 @@ from timelines.visibility.boosters import read_earlier_boosters
 from timelines.visibility.rights import (
     FOLLOWED_CONTEXTS,
     LANGUAGE_CONTEXTS,
-    PARENT_CONTEXTS,
     AllowedAuthors,
     ViewContext,
 )
@@ -157,9 +156,9 @@ class HydrationState:
         ]
         """The rights whose viewers' languages are not read yet."""
         self._read_parent_ids: set[PostId] = set()
-        self._shows_parents = any(rights.context in PARENT_CONTEXTS for rights in self.rights)
+        self._shows_parents = any(rights.shows_parents for rights in self.rights)
         if len(viewers) == 1:
-            viewer_id, context, _, _ = viewers[0]
+            viewer_id, context = viewers[0][:2]
             self._shows_boosts_once = context in FOLLOWED_CONTEXTS
             self._rights_by_rule = self.rights
             if viewer_id is not None:

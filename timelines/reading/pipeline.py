@@ -62,6 +62,7 @@ class ReadPipeline(Service):
 
     async def read_page(self, skeleton: Skeleton, request: PageRequest, viewer: ViewerContext) -> TimelinePage:
         """Return one page. The page is full unless the timeline ends or MAX_ROUNDS is reached."""
+        viewer = viewer._replace(shows_parents=request.shows_parents)
         entries: list[HydratedPost] = []
         bound, is_end, selection = request.bound, False, request.selection
         rounds = MAX_SELECTIVE_ROUNDS if selection else MAX_ROUNDS

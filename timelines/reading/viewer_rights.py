@@ -40,13 +40,14 @@ class ViewerContext(NamedTuple):
     """A viewer and the timeline that the viewer reads. `viewer_id` is None for visitors.
 
     `allowed` reads which authors the timeline may show. `replyable` reads the accounts to which replies are shown. If
-    it is None, all replies are shown.
+    it is None, all replies are shown. `shows_parents` is that of PageRequest.
     """
 
     viewer_id: AccountId | None
     context: ViewContext
     allowed: AllowedAuthors = allow_all
     replyable: AllowedAuthors | None = None
+    shows_parents: bool = True
 
 
 class LoadedPosts:
@@ -85,7 +86,8 @@ class ViewerRights:
     """Decides which of the loaded posts one viewer may see on one timeline."""
 
     def __init__(self, loaded: LoadedPosts, viewer: ViewerContext, now_ms: int) -> None:
-        self.viewer_id, self.context, self.read_allowed, self.read_replyable = viewer
+        self.viewer_id, self.context, self.read_allowed, self.read_replyable, shows_parents = viewer
+        self.shows_parents = shows_parents and self.context in PARENT_CONTEXTS
         self.relations: ViewerRelations | None = None
         self.allowed_ids: set[AccountId] = set()
         self.followed_ids: set[AccountId] = set()
@@ -216,7 +218,7 @@ class ViewerRights:
 
         It may if a thread shows the post without a filter, and a public timeline also if the post may be on it.
         """
-        if self.context not in PARENT_CONTEXTS or reply.reply_to_author_id == reply.author_id:
+        if not self.shows_parents or reply.reply_to_author_id == reply.author_id:
             return None
         parent_id = reply.in_reply_to or PostId(0)
         parent = self._loaded.parents.get(parent_id) or self._loaded.posts.get(parent_id)

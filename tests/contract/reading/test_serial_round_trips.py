@@ -11,7 +11,9 @@ from socialsite.store import Store
 from tests.support.nodes import SerialNode, SingleNodeTopology
 from tests.support.reactions import PersonReactions
 from tests.support.world import Person, World
+from timelines.api.pagination import ApiPage
 from timelines.lists.rules import ListRule
+from timelines.pages.page import PagePart
 from timelines.posts.post import Post, PostDetails
 
 DEPTH = 12
@@ -86,6 +88,24 @@ async def test_a_home_with_quotes_takes_the_round_trips_of_a_home_without(node: 
             trips.setdefault(viewer.handle, []).append(node.trips - start)
         assert any(entry.quote for entry in page.entries) == (viewer is carol)
     assert trips["carol"] == trips["dora"]
+    await node.close()
+
+
+async def test_a_new_process_reads_answered_posts_for_pages_only_and_not_for_apps(node: SerialNode) -> None:
+    alice, bob, reader = await World(process_on(node)).people("alice", "bob", "reader")
+    await reader.follows(bob)
+    question = await alice.publishes("a question")
+    await bob.publishes("an answer", in_reply_to=question)
+    await World(process_on(node)).deliver_all()
+    parts: list[PagePart] = [{}, ApiPage(None, None, None, PAGE).part]
+    parents, trips = [], []
+    for part in parts:
+        process, start = process_on(node), node.trips
+        (entry,) = (await process.reading.home(reader.id, **part)).entries
+        parents.append(entry.parent)
+        trips.append(node.trips - start)
+    assert parents == [question, None]
+    assert trips[1] < trips[0]
     await node.close()
 
 
