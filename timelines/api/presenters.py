@@ -111,19 +111,18 @@ async def _statuses(
 async def notifications_json(site: Site, entries: Sequence[VisibleNotification]) -> list[dict[str, object]]:
     """Return the notifications whose kind clients know, in their order."""
     supported = [entry for entry in entries if entry.kind.api_type]
-    with_posts = [(entry.id, entry.entry) for entry in supported if entry.entry is not None]
-    summaries = await site.services[AccountSummaryService].find(dict.fromkeys(entry.author.id for entry in supported))
-    encoded = await _statuses(site, [post for _, post in with_posts])
-    statuses = dict(zip((id for id, _ in with_posts), encoded, strict=True))
-    grouped = kinds_grouped_in_api()
+    posts = {id(entry.entry): entry.entry for entry in supported if entry.entry is not None}
+    summaries = await site.services[AccountSummaryService].find({entry.author.id: entry.author for entry in supported})
+    statuses = dict(zip(posts, await _statuses(site, list(posts.values())), strict=True))
+    grouped, keys = kinds_grouped_in_api(), requires_keys(site)
     return [
         {
             "id": str(entry.id),
             "type": entry.kind.api_type,
             "created_at": format_iso_time(entry.created_ms),
             "group_key": group_key(entry, grouped),
-            "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site.site_url, requires_keys(site))),
-            **({} if entry.entry is None else {"status": statuses[entry.id]}),
+            "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site.site_url, keys)),
+            **({} if entry.entry is None else {"status": statuses[id(entry.entry)]}),
         }
         for entry in supported
         if entry.author.id in summaries

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext_lazy
 
 from socialsite.batches import group_by
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Command
+from socialsite.store import Key
 from timelines import keys
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ NotificationPreference = Literal["all", "followed", "none"]
 PREFERENCES: Final[tuple[NotificationPreference, ...]] = get_args(NotificationPreference)
 """The choices for each kind: actions of all accounts, of followed accounts, or of no account notify the reader."""
 
-CauseCommand = Callable[[AccountId, AccountId, PostId], Command]
-"""Reader, actor and post -> the command that finds the cause. Its reply is nil if the cause was undone."""
+Cause = Callable[[AccountId, AccountId, PostId], tuple[Key, AccountId]]
+"""Reader, actor and post -> the ZSET and the member that is absent if the cause was undone."""
 
 KINDS: Final[dict[str, "NotificationKind"]] = {}
 """Every declared kind by its name, in the order of the preferences and of the lines of a digest."""
@@ -56,7 +56,7 @@ class NotificationKind:
     """The account that causes it: another account, any account, or only the reader."""
     has_post: bool = True
     """It is shown only while the reader may see its post. False if `post_id` is the id of something else, or None."""
-    cause: CauseCommand | None = None
+    cause: Cause | None = None
     """What has to exist besides the post, so that the notification is shown."""
     needs_follow: bool = False
     """It is shown only while the account follows the reader."""
@@ -95,20 +95,20 @@ def kinds_by_api_type() -> dict[str, list[NotificationKind]]:
     return group_by((kind for kind in KINDS.values() if kind.api_type), lambda kind: kind.api_type)
 
 
-def _boost_by_actor(reader_id: AccountId, actor_id: AccountId, post_id: PostId) -> Command:
-    return "ZSCORE", keys.boosts(post_id), actor_id
+def _boost_by_actor(reader_id: AccountId, actor_id: AccountId, post_id: PostId) -> tuple[Key, AccountId]:
+    return keys.boosts(post_id), actor_id
 
 
-def _boost_by_reader(reader_id: AccountId, actor_id: AccountId, post_id: PostId) -> Command:
-    return "ZSCORE", keys.boosts(post_id), reader_id
+def _boost_by_reader(reader_id: AccountId, actor_id: AccountId, post_id: PostId) -> tuple[Key, AccountId]:
+    return keys.boosts(post_id), reader_id
 
 
-def _like(reader_id: AccountId, actor_id: AccountId, post_id: PostId) -> Command:
-    return "ZSCORE", keys.likes(post_id), actor_id
+def _like(reader_id: AccountId, actor_id: AccountId, post_id: PostId) -> tuple[Key, AccountId]:
+    return keys.likes(post_id), actor_id
 
 
-def _follow_request(reader_id: AccountId, actor_id: AccountId, post_id: PostId) -> Command:
-    return "ZSCORE", keys.follow_requests(reader_id), actor_id
+def _follow_request(reader_id: AccountId, actor_id: AccountId, post_id: PostId) -> tuple[Key, AccountId]:
+    return keys.follow_requests(reader_id), actor_id
 
 
 MENTION: Final = NotificationKind(

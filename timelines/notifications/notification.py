@@ -50,6 +50,11 @@ class Selection(NamedTuple):
     kinds: Collection[NotificationKind] | None = None
     actor_id: AccountId | None = None
 
+    @property
+    def is_narrow(self) -> bool:
+        """Return whether few of the notifications may be among the selected."""
+        return self.actor_id is not None or (self.kinds is not None and len(self.kinds) < len(KINDS) / 2)
+
     def of(self, notifications: Iterable[Notification]) -> list[Notification]:
         return [
             each

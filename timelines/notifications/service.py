@@ -174,13 +174,15 @@ class NotificationService(Service):
         edge = after if after is not None else ABOVE_ALL_IDS if before is None else before
         entries: list[VisibleNotification] = []
         last: PostId | None = None
-        size = min(limit + 1, UNREAD_BATCH) if selection == ALL else UNREAD_BATCH
-        for _ in range(max_rounds):
+        size = UNREAD_BATCH if selection.is_narrow else min(limit + limit // 8 + 1, UNREAD_BATCH)
+        for round_number in range(max_rounds):
             read_mark, stored, last = await self.notifications.read(viewer_id, edge, size, upward=after is not None)
             entries += await self.visibility.visible(viewer_id, selection.of(stored), read_mark)
             if last is None or len(entries) > limit:
                 break
-            edge, size = last, max(UNREAD_BATCH, size * BATCH_GROWTH)
+            edge = last
+            if round_number > 0 or len(entries) <= limit // 2:  # else few are hidden
+                size = max(UNREAD_BATCH, size * BATCH_GROWTH)
         if len(entries) > limit:
             last = entries[limit - 1].id
         page = tuple(entries[:limit])

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId, TimeSource
-from socialsite.store import Command, Read, Store
+from socialsite.store import Command, Key, Read, Reply, Store
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import Notification, VisibleNotification
 from timelines.pages.page import HydratedPost, mark_addressed
@@ -114,15 +115,19 @@ def may_notify(actor: Author, reader: ViewerRelations) -> bool:
 
 
 def read_causes(reader_id: AccountId, notifications: Sequence[Notification]) -> Read[Causes]:
-    commands: dict[str, Command] = {}
+    """Read the causes with one command for each ZSET: many accounts like one post."""
+    members: dict[Key, dict[str, AccountId]] = {}
     for each in notifications:
         if each.kind.cause is not None and (each.post_id is not None or not each.kind.has_post):
-            commands[each.member] = each.kind.cause(reader_id, each.account_id, each.post_id or PostId(0))
-    return Read(
-        list(commands.values()),
-        lambda replies: {
-            member: None if reply is None else int(float(reply))
-            for member, reply in zip(commands, replies, strict=True)
-        },
-        wrong_type_reply=None,
-    )
+            key, member = each.kind.cause(reader_id, each.account_id, each.post_id or PostId(0))
+            members.setdefault(key, {})[each.member] = member
+
+    def parse(replies: Sequence[Reply]) -> Causes:
+        return {
+            name: None if score is None else int(float(score))
+            for names, scores in zip(members.values(), replies, strict=True)
+            for name, score in zip(names, scores or repeat(None, len(names)), strict=True)
+        }
+
+    commands: list[Command] = [("ZMSCORE", key, *names.values()) for key, names in members.items()]
+    return Read(commands, parse, wrong_type_reply=None)
