@@ -48,6 +48,8 @@ REPLACE_TEXT, SET_PASSWORD, SET_RESTRICTION, SET_ROLE = (
 STAFF_CAP = 1_000  # accounts that have or had a role
 CACHED_HANDLES_MAX = 50_000  # account ids that a process caches by handle: about 7 MB
 TEXT_FIELDS: Final = ("handle", "password", "state", "avatar", "header", *PROFILE_TEXTS)
+ALWAYS_STORED = frozenset({"display_name", "bio", "link"})
+"""Texts that are stored even if they are empty: processes of release 0.1.0 need them during a rolling upgrade."""
 ACCOUNT_FIELDS: Final = (
     *TEXT_FIELDS, "created_ms", "staff", "version", "private", "preferences", "delete_ms", "restrictions",
     "silenced_until_ms", "role", "sanctions",
@@ -331,7 +333,7 @@ def encode_account(account: Account) -> dict[str, str]:
     """Return the stored fields of an account."""
     return {
         **{name: getattr(account, name) for name in ("handle", "password")},
-        **{text.name: value for text, value in account.texts.items() if value},
+        **{text.name: value for text, value in account.texts.items() if value or text.name in ALWAYS_STORED},
         **{name: str(getattr(account, name)) for name in ("created_ms", "version")},
         "state": account.state or ACTIVE,
         "staff": "1" if account.is_staff else "0",
