@@ -12,7 +12,6 @@ from benchmarks.report import Run, not_yet_measured
 
 PAGE = ROOT / "README.md"
 BEGIN = "<!-- python -m benchmarks -->"
-HEAD = ("figure", "this site", "beside it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,11 @@ def write() -> None:
 def figures() -> str:
     """Return the table, or a sentence if this release has not been measured."""
     run = Run.read()
-    return not_yet_measured() if run is None else table([HEAD, *_cells(run)])
+    return (
+        not_yet_measured()
+        if run is None
+        else table([(f"release {run.release}, {run.began[:10]}", "this site", "beside it"), *_cells(run)])
+    )
 
 
 def _cells(run: Run) -> Iterator[tuple[str, str, str]]:

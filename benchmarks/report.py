@@ -39,6 +39,8 @@ What profiles have shown of figures that miss their budget, or missed it in an e
 time, sampled with py-spy (`py-spy record --pid PID --format raw`).
 
 - **B21, home as met.** [The profile](decisions/home-page-cost.md) has its parts; no part dominates.
+- **B25, largest paint.** Between the first byte and the paint the browser waits for the stylesheet, which the head of
+  the response requests while the page is read; then it applies the rules and lays out the posts. The script runs later.
 - **B18, a page from four shards.** Less than a fifth of the client's time places the commands on their nodes; each of
   four nodes costs one more request, reply and wakeup. The first read of the page cannot be sent before it is awaited.
 - **B27, imports.** The client is the bottleneck. The import of follows takes most of its time for accounts with their
