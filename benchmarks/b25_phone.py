@@ -39,7 +39,8 @@ def _measure(plan: Plan) -> list[Figure]:
         for number in range(POSTS):
             reader.publishes(f"Post {number}, as long as many posts are, with a #hashtag and a name: @{reader.handle}")
         cold, following = weigh(plan, site, reader, ["/", f"/@{reader.handle}/"])
-        reader.publishes("A post with pictures", media_ids=[upload(reader, picture) for _ in range(PICTURES)])
+        media_ids = [upload(reader, picture) for _ in range(PICTURES)]
+        reader.publishes("A post with pictures", **{"media_ids[]": media_ids})
         (pictured,) = weigh(plan, site, reader, ["/"])
     what = f"home of {POSTS} posts, cold"
     return [
