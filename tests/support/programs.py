@@ -95,7 +95,7 @@ def use_server() -> str:
     server = server or (None if wanted else find("valkey-server") or _bundled_server())
     if server is None:
         raise RuntimeError(f"{wanted or SERVER} is missing: correct {SERVER_VARIABLE}, or install {PACKAGES[SERVER]}")
-    if Path(server).name != SERVER:
+    if server != find(SERVER):
         SERVER_DIR.mkdir(parents=True, exist_ok=True)
         new = SERVER_DIR / f"{os.getpid()}"
         new.symlink_to(Path(server).absolute())
