@@ -1,18 +1,40 @@
 /** Actions without a new page: deleting, following, loading more entries, closing a menu. */
 
+import { noteChange } from "./backforward.js";
 import { page, postsIn, send, showingsOf } from "./send.js";
-import { Timeline, focusPost, takeOut } from "./timeline.js";
+import { stored } from "./storage.js";
+import { Timeline, focusPost, passFocus, rowOf, takeOut } from "./timeline.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
 
-async function deletePost(button) {
+const DELETING = "deleting"; // the next page repeats a deletion without an answer
+
+/** Hide a post, and delete it when the note leaves. Until then it can be shown again. */
+function deletePost(button) {
   const article = button.closest("article");
-  const { ok, status, data } = await send(button.formAction);
-  if (ok || status === 404) {
-    for (const each of showingsOf(document, article.dataset.postId)) takeOut(each);
-    toast(word("deleted"));
-  } else toast(data.message || word("notDone"));
+  const path = button.formAction;
+  const showings = [...showingsOf(document, article.dataset.postId)];
+  const hide = (isHidden) => showings.forEach((each) => (rowOf(each).hidden = isHidden));
+  passFocus(article);
+  closeMenus();
+  hide(true);
+  stored.write(DELETING, path);
+  const undo = () => {
+    stored.write(DELETING, "");
+    hide(false);
+    focusPost(article);
+  };
+  toast(word("deleted"), { undo, gone: () => finishDeletion(path, showings, hide) });
+}
+
+async function finishDeletion(path, showings, hide) {
+  noteChange();
+  const { ok, status, data } = await send(path, {}, { keepalive: true });
+  stored.write(DELETING, "");
+  if (ok || status === 404) return showings.forEach(takeOut);
+  hide(false);
+  toast(data.message || word("notDone"));
 }
 
 /** Follow or unfollow, then replace the button and the counts by those of a fresh page. */
@@ -135,6 +157,8 @@ function sendOnce(event) {
 }
 
 export function enhanceActions() {
+  const deleting = stored.read(DELETING);
+  if (deleting) finishDeletion(deleting, [], () => {});
   document.addEventListener("click", onClick);
   document.addEventListener("click", sendOnce);
   document.addEventListener("keydown", onEscape);

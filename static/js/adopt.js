@@ -1,30 +1,24 @@
-/** Forms of other pages, loaded when the first one is opened in a sheet. */
+/** Forms of other pages, loaded when one is first opened. */
 
-/** Load the style sheets of another page that this page lacks. */
-function loadStyles(from) {
+/** Return the form of another page for this page, with its styles and ids of its own. Throws if that page has none. */
+export async function adoptForm(from) {
+  const form = document.importNode(from.querySelector("form[data-composer]"), true);
+  for (const name of ["id", "for", "aria-describedby", "list"])
+    for (const each of form.querySelectorAll(`[${name}]`)) each.setAttribute(name, each.getAttribute(name).replace(/[\w-]+/g, "sheet-$&"));
   const isNew = (link) => !document.querySelector(`link[href="${link.getAttribute("href")}"]`);
   const links = [...from.querySelectorAll('head link[rel="stylesheet"]')].filter(isNew).map((link) => document.importNode(link, true));
   document.head.append(...links);
-  return Promise.all(links.map((link) => new Promise((resolve) => (link.onload = link.onerror = resolve))));
-}
-
-/** Return the form of another page for this page: its ids are made different. Throws if that page has none. */
-export async function adoptForm(from) {
-  const form = document.importNode(from.querySelector("form[data-composer]"), true);
-  const rename = (text) => text.replace(/[\w-]+/g, "sheet-$&");
-  for (const name of ["id", "for", "aria-describedby", "list"])
-    for (const element of form.querySelectorAll(`[${name}]`)) element.setAttribute(name, rename(element.getAttribute(name)));
-  await loadStyles(from);
+  await Promise.all(links.map((link) => new Promise((resolve) => (link.onload = link.onerror = resolve))));
   return form;
 }
 
-/** Return a short copy of a post, to be read while it is answered. */
+/** Return a short copy of a post that is answered. */
 export function aboutPost(article) {
   const copy = document.createElement("blockquote");
   copy.className = "sheet-about";
-  const parts = [".post-head .post-author", ".warned > summary, .post-text"].map((selector) => article.querySelector(selector)?.cloneNode(true));
+  const parts = [".post-head .post-author", ".warned > summary, .post-text"].map((each) => article.querySelector(each)?.cloneNode(true));
   copy.append(...parts.filter(Boolean));
-  for (const element of copy.querySelectorAll("[id]")) element.removeAttribute("id");
+  for (const each of copy.querySelectorAll("[id]")) each.removeAttribute("id");
   for (const link of copy.querySelectorAll("a")) link.replaceWith(...link.childNodes);
   return copy;
 }

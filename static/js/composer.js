@@ -6,9 +6,10 @@
 import { enhanceCompletion } from "./complete.js";
 import { ServerDraft } from "./drafts.js";
 import { addPictures, editorOf, restorePictures } from "./lazy.js";
-import { page, postOf, send } from "./send.js";
+import { page, postOf, send, showingsOf } from "./send.js";
 import { openSheet } from "./sheet.js";
 import { attempt, stored as drafts } from "./storage.js";
+import { takeOut } from "./timeline.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
@@ -33,7 +34,6 @@ const freshKey = () => crypto.getRandomValues(new BigUint64Array(2)).join("");
 /** An edited text is stored already. */
 const noDrafts = { read: () => "", write: () => {} };
 
-/** Of all accounts. */
 export function deleteDrafts() {
   attempt(() => Object.keys(localStorage).forEach((name) => name.startsWith("draft:") && localStorage.removeItem(name)));
 }
@@ -116,6 +116,10 @@ class Composer {
     return [...this.form.querySelectorAll("textarea[data-max]")];
   }
 
+  get #values() {
+    return this.texts.map(({ value }) => value);
+  }
+
   #leftOf(text) {
     return this.max - postLength(text.value) - (this.warning.disabled ? 0 : graphemes(this.warning.value));
   }
@@ -128,9 +132,9 @@ class Composer {
     return import("./further.js").then(act, () => toast(word("unreachable")));
   }
 
-  /** Show the boxes of the page, or else those of a draft that was not sent. */
+  /** Show the boxes of the page, or of a draft that was not sent. */
   #restoreFurther() {
-    const shown = this.texts.slice(1).map(({ value }) => value);
+    const [, ...shown] = this.#values;
     const kept = shown.length ? shown : JSON.parse(this.drafts.read(this.furtherDraft) || "[]");
     if (!kept.length) return;
     this.restoring = this.#further(({ setTexts }) => {
@@ -187,7 +191,7 @@ class Composer {
   #changed() {
     this.drafts.write(this.draft, this.text.value);
     this.drafts.write(this.warningDraft, this.warning.value);
-    const further = this.texts.slice(1).map(({ value }) => value);
+    const [, ...further] = this.#values;
     if (!this.restoring) this.drafts.write(this.furtherDraft, further.length ? JSON.stringify(further) : "");
     this.drafts.write(this.sentAs, "");
     this.onServer.changed();
@@ -245,14 +249,15 @@ class Composer {
       this.button.ariaDisabled = "false";
       return this.#say(problem.trim());
     }
-    const sent = this.texts.map(({ value }) => value);
+    const sent = this.#values;
     drafts.write(this.sentAs, this.key.value);
     await this.onServer.settle();
-    const { ok, status, data } = await send(path, this.onServer.fields);
+    const { fields } = this.onServer;
+    const { ok, status, data } = await send(path, fields);
     this.button.ariaDisabled = "false";
     if (!ok) return this.#refused(status, data);
     editor?.clear();
-    await this.#published(data, sent);
+    await this.#published(data, sent, [...fields]);
   }
 
   /** The key stays for a retry: if the first request was processed, the second has no effect. */
@@ -266,9 +271,9 @@ class Composer {
     text.focus();
   }
 
-  async #published(post, sent) {
+  async #published(post, sent, fields) {
     this.key.value = freshKey();
-    const [text, ...further] = this.texts.map(({ value }) => value);
+    const [text, ...further] = this.#values;
     if (text === sent[0]) for (const each of [this.text, ...this.#shortTexts]) each.value = ""; // otherwise the user has typed more
     if (further.length) await this.#further(({ setTexts }) => setTexts(this.form, further.filter((each) => !sent.includes(each)), enhanceCompletion));
     this.#fold(!this.warning.value);
@@ -280,16 +285,26 @@ class Composer {
     this.#changed();
     this.form.closest("dialog")?.close();
     if (post.url && document.body.dataset.page === "compose") return location.assign(post.url);
-    if (!post.url) return toast(post.message ?? word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" }); // a draft
-    toast(post.message ?? word("published"));
+    if (!post.url) return toast(post.message ?? word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" });
+    toast(post.message ?? word("published"), { undo: () => this.#takeBack(post.thread ?? [post.id], fields) });
     await showPosts(post, this.form.elements.namedItem("in_reply_to")).catch(() => {}); // published: the next page shows it
+  }
+
+  async #takeBack(ids, fields) {
+    const tools = { complete: enhanceCompletion, restorePictures, send };
+    const answer = await import("./take_back.js")
+      .then(({ takeBack }) => takeBack(this.form, fields, ids, tools))
+      .catch(() => ({}));
+    if (!answer.ok) return toast(answer.data?.message || word("notDone"));
+    for (const id of ids) [...showingsOf(document, id)].forEach(takeOut);
+    this.focus();
   }
 }
 
 /** Does this page show all posts of the writer? The public timeline gets those that belong to it like any other reader. */
 const hasOwnPosts = () => document.body.dataset.page === "home" || location.pathname === `/@${document.body.dataset.handle}/`;
 
-/** Show the entries of a post, or of all posts of a thread, from its page, which includes the author's actions. */
+/** Show the entries of a post or thread, from its page, which includes the author's actions. */
 async function showPosts({ id, url, thread = [id] }, isReply) {
   const replies = document.querySelector("[data-replies]");
   if (!(replies ? isReply : hasOwnPosts())) return;

@@ -1,7 +1,4 @@
-/**
- * The boxes of further posts in the composer, published as a thread. Loaded at the first use. Without this script a
- * button of the form shows the page again with one box more.
- */
+/** The boxes of further posts in the composer, which are published as a thread. Loaded at the first use. */
 
 const MOST = 24;
 const boxesOf = (form) => [...form.querySelectorAll(".composer-further")];

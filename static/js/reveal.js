@@ -1,22 +1,18 @@
-/** Password fields. */
+/** A button shows the password in its field. */
 
 import { word } from "./words.js";
 
-/** A button shows the password in its field. */
+const make = (name, values) => Object.assign(document.createElement(name), values);
+
 export function addReveal(input) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = word("show");
-  button.ariaLabel = word("showPassword");
-  button.ariaPressed = "false";
-  button.addEventListener("click", () => {
+  const button = make("button", { type: "button", textContent: word("show"), ariaLabel: word("showPassword"), ariaPressed: "false" });
+  button.onclick = () => {
     const isShown = input.type === "password";
     input.type = isShown ? "text" : "password";
     button.textContent = word(isShown ? "hide" : "show");
     button.ariaPressed = String(isShown);
-  });
-  const box = document.createElement("div");
-  box.className = "reveal";
+  };
+  const box = make("div", { className: "reveal" });
   const hadFocus = input === document.activeElement;
   input.replaceWith(box);
   box.append(input, button);

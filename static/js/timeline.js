@@ -88,16 +88,22 @@ export function focusPost(article, options) {
   article.focus(options);
 }
 
-/** Remove a post's row. If it had focus, its neighbour gets it. */
-export function takeOut(article) {
-  const item = article.closest("li") ?? article;
+export const rowOf = (article) => article.closest("li") ?? article;
+
+/** If the row of a post has focus, give it to its neighbour. */
+export function passFocus(article) {
   const all = postsIn(document);
   const at = all.indexOf(article);
-  if (item.contains(document.activeElement)) {
-    const next = all[at + 1] ?? all[at - 1];
-    if (next) focusPost(next, { preventScroll: true });
-    else document.getElementById("main")?.focus({ preventScroll: true });
-  }
+  if (!rowOf(article).contains(document.activeElement)) return;
+  const next = all[at + 1] ?? all[at - 1];
+  if (next) focusPost(next, { preventScroll: true });
+  else document.getElementById("main")?.focus({ preventScroll: true });
+}
+
+/** Remove a post's row. */
+export function takeOut(article) {
+  const item = rowOf(article);
+  passFocus(article);
   item.classList.add("leaving");
   setTimeout(() => removeRow(item), 180);
 }

@@ -12,17 +12,27 @@ document.body.append(box);
 let note;
 let state;
 let timer;
+let onGone;
 
-/** @param {{stay?: boolean, href?: string, undo?: () => void}} how `href` makes the note a link */
-export function toast(text, { stay = false, href = "", undo } = {}) {
+/**
+ * @param {{stay?: boolean, href?: string, undo?: () => void, gone?: () => void}} how `href` makes the note a link.
+ * `gone` is called when the note leaves, also with the page, unless it was undone.
+ */
+export function toast(text, { stay = false, href = "", undo, gone } = {}) {
   clearToast();
+  onGone = gone;
   note = document.createElement(href ? "a" : "p");
   note.className = "toast";
   note.textContent = text;
   if (href) note.href = href;
   if (undo) {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "undo", textContent: word("undo") });
-    button.addEventListener("click", () => (clearToast(), undo()));
+    button.setAttribute("aria-keyshortcuts", "Control+Z");
+    button.addEventListener("click", () => {
+      onGone = null;
+      clearToast();
+      undo();
+    });
     note.append(" ", button);
   }
   box.prepend(note);
@@ -32,7 +42,16 @@ export function toast(text, { stay = false, href = "", undo } = {}) {
 export function clearToast() {
   clearTimeout(timer);
   note?.remove();
+  onGone?.();
+  onGone = null;
 }
+
+addEventListener("keydown", ({ key, ctrlKey, metaKey, target }) => {
+  if (key === "z" && (ctrlKey || metaKey) && !target.closest("input, textarea")) note?.querySelector(".undo")?.click();
+});
+const leave = () => onGone && clearToast();
+addEventListener("pagehide", leave);
+document.addEventListener("visibilitychange", () => document.hidden && leave());
 
 /** Show the state until it ends ("" ends it). */
 export function showState(text) {

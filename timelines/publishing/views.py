@@ -218,7 +218,9 @@ async def show_history(request: SiteRequest, handle: str, post_id: PostId) -> Ht
 
 
 async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    await request.services[PublishingService].delete(account_id=require_viewer_id(request), post_id=post_id)
-    if f"/{post_id}/" in get_form_data(request).get("next", ""):  # the page of the deleted post
+    me, fields = require_viewer_id(request), get_form_data(request)
+    keeps = fields.get("keep_pictures") == "on"  # the writer takes back a post and goes on writing
+    await request.services[PublishingService].delete(account_id=me, post_id=post_id, keep_pictures=keeps)
+    if f"/{post_id}/" in fields.get("next", ""):  # the page of the deleted post
         return SeeOther("/")
     return done(request, {"deleted": str(post_id)}, default="/")

@@ -77,6 +77,14 @@ async def test_the_pictures_of_a_deleted_post_disappear(alice, visitor, site, up
     assert (await visitor.get(url)).status_code == 404
 
 
+async def test_a_post_that_is_taken_back_leaves_its_pictures_for_the_next_one(alice, upload):
+    fields = {"text": "a cat", "media_ids[]": [(await upload(alice))["id"]]}
+    post = (await alice.post_json("/posts/", **fields)).json()
+    await alice.post_json(f"/posts/{post['id']}/delete/", keep_pictures="on")
+    again = (await alice.post_json("/posts/", **fields)).json()
+    assert [each["id"] for each in again["media_attachments"]] == fields["media_ids[]"]
+
+
 async def test_pictures_of_a_post_for_followers_are_served_to_followers_only(alice, bob, visitor, upload):
     media_id = (await upload(alice))["id"]
     fields = {"text": "for friends", "audience": "followers", "media_ids": media_id}
