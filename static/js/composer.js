@@ -74,6 +74,12 @@ class Composer {
       event.preventDefault();
       this.#further(({ addPost }) => addPost(this.form, enhanceCompletion));
     });
+    this.form.addEventListener("focusin", ({ target }) => "max" in target.dataset && (this.last = target));
+    const emoji = this.form.querySelector("[data-emoji]");
+    const findText = () => (this.form.contains(this.last) ? this.last : this.text);
+    emoji.addEventListener("click", () => {
+      import("./emoji.js").then(({ toggleEmoji }) => toggleEmoji(emoji, findText, drafts)).catch(() => toast(word("unreachable")));
+    });
     for (const kind of ["paste", "dragover", "drop"]) this.form.addEventListener(kind, (event) => this.#takeFiles(event));
     for (const input of this.form.querySelectorAll("[data-add-pictures]"))
       input.addEventListener("change", () => this.#addPictures([...input.files]).then(() => (input.value = "")));

@@ -18,10 +18,7 @@ function fill(form, entries) {
   }
 }
 
-/**
- * Give the text back first, so that it is stored as a draft, and then delete the posts, the last first. Returns the
- * answer of the deletion that failed, or of the last one.
- */
+/** Give the text back, which stores it as a draft, then delete the posts, the last first. Returns the last answer. */
 export async function takeBack(form, entries, ids, { complete, restorePictures, send }) {
   const valuesOf = (name) => entries.filter(([each, value]) => each === name && value).map(([, value]) => value);
   const texts = valuesOf("more[]");

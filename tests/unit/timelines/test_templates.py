@@ -20,7 +20,7 @@ TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*.html") if path
 SCRIPTS = sorted((ROOT / "static/js").glob("*.js"))
 LATER_SCRIPTS = ("adopt", "layers", "pictures", "picture_parts", "viewer")
 """The modules that a page loads when a reader first needs them."""
-WRITING_SCRIPTS = ("further", "take_back")
+WRITING_SCRIPTS = ("emoji", "further", "take_back")
 """The modules that a composer loads when a writer first needs them."""
 FORM_SCRIPTS = ("crop", "forms", "passkeys", "recent", "reveal")
 """The modules that only some pages with forms load."""

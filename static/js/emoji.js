@@ -1,0 +1,83 @@
+/** The emoji of the composer (static/emoji). Loaded when its button is pressed. */
+
+const RECENT = "emoji-recent";
+const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+const make = (name, values) => Object.assign(document.createElement(name), values);
+let emoji; // [{emoji, name, words}] in the order of Unicode
+
+async function load(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw answer;
+  const [codes, ...rows] = (await answer.text()).trim().split("\n");
+  const regions = new Intl.DisplayNames([document.documentElement.lang], { type: "region" });
+  const flagOf = (code) => code.replace(/./g, (letter) => String.fromCodePoint(letter.charCodeAt(0) + 0x1f1a5));
+  const flags = codes.match(/../g).map((code) => [flagOf(code), regions.of(code), code]);
+  return [...rows.map((row) => row.split("\t")), ...flags].map(([emoji, name, ...words]) => ({ emoji, name, words: fold([name, ...words].join(" ")) }));
+}
+
+/** Open or close the panel. `findText` returns the box of the cursor, `stored` keeps the last emoji. */
+export async function toggleEmoji(button, findText, stored) {
+  if (button.ariaExpanded === "true") return close();
+  emoji ??= await load(button.dataset.emoji);
+  if (button.ariaExpanded === "true") return; // a second click
+  const search = make("input", { autocomplete: "off", placeholder: button.dataset.search, ariaLabel: button.dataset.search, role: "combobox" });
+  const list = make("div", { id: "emoji-list", role: "listbox", ariaLabel: button.title });
+  const panel = make("div", { className: "emoji" });
+  search.setAttribute("aria-controls", list.id);
+  search.ariaExpanded = "true";
+  panel.append(search, list);
+  button.after(panel);
+  button.ariaExpanded = "true";
+  let at = 0;
+
+  function close() {
+    button.form.querySelector(".emoji").remove();
+    button.ariaExpanded = "false";
+    findText().focus();
+  }
+  const recent = () => stored.read(RECENT).split(" ");
+  const go = (next) => {
+    list.children[at]?.removeAttribute("aria-selected");
+    at = Math.max(0, Math.min(list.children.length - 1, next));
+    const option = list.children[at];
+    if (!option) return;
+    search.setAttribute("aria-activedescendant", option.id);
+    option.ariaSelected = "true";
+    option.scrollIntoView({ block: "nearest" });
+  };
+  const show = () => {
+    const asked = fold(search.value.trim());
+    const used = asked ? [] : recent().flatMap((each) => emoji.find((one) => one.emoji === each) ?? []);
+    const found = asked ? emoji.filter(({ words }) => words.includes(asked)) : [...used, ...emoji];
+    list.replaceChildren(...found.map(({ emoji, name }, n) => make("span", { id: `emoji-${n}`, role: "option", title: name, ariaLabel: name, textContent: emoji })));
+    go(0);
+  };
+  const take = (option, isLast) => {
+    if (!option) return;
+    const text = findText();
+    text.setRangeText(option.textContent, text.selectionStart, text.selectionEnd, "end");
+    text.dispatchEvent(new Event("input", { bubbles: true }));
+    stored.write(RECENT, [...new Set([option.textContent, ...recent()])].slice(0, 16).join(" "));
+    if (isLast) close();
+  };
+  const columns = () => Math.floor(list.clientWidth / list.firstChild?.offsetWidth);
+  const ahead = getComputedStyle(panel).direction === "rtl" ? -1 : 1;
+  const steps = { ArrowDown: columns, ArrowUp: () => -columns(), ArrowRight: () => ahead, ArrowLeft: () => -ahead };
+  panel.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter") take(list.children[at], !event.shiftKey);
+    else if (steps[event.key]) go(at + steps[event.key]());
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  panel.addEventListener("input", (event) => {
+    event.stopPropagation(); // the post has not changed
+    show();
+  });
+  list.addEventListener("pointerdown", (event) => event.preventDefault()); // the search keeps the focus
+  list.addEventListener("click", (event) => take(event.target.closest("[role=option]"), !event.shiftKey));
+  show();
+  search.focus();
+}
