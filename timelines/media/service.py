@@ -66,6 +66,7 @@ READY_POLL_S = 0.1
 PREVIEW_PICTURE_TIMEOUT_S, PROFILE_PICTURE_TIMEOUT_S = 15.0, 5.0
 """Times that the job of a preview and a change of the profile wait for the encoding."""
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
+"""The states of an id that no post has, because its request wrote none or the post was deleted."""
 
 FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
 """The method ReadPipeline.find_audience."""
@@ -255,7 +256,9 @@ class MediaService(Service):
             if row is not None and row.post == post.id and row.attachment == each and not row.unused_ms:
                 continue
             owners = 0, post.id, replaced_id
-            is_free = row is not None and (row.post in owners or await self._is_abandoned(row.post))
+            is_free = row is not None and (
+                row.post in owners or await self.posts.find_state(row.post) in ABANDONED_STATES
+            )
             expected = {"owner": post.author_id, "state": "ready", "post": row.post if row else 0}
             x, y = each.focus
             changed = {"post": post.id, "alt": each.alt, "focus_x": x, "focus_y": y, "unused_ms": 0}
@@ -311,10 +314,6 @@ class MediaService(Service):
         if row.state != "ready":
             raise MediaInvalid({"file": _("The picture could not be prepared in time. Try again.")})
         return row.name
-
-    async def _is_abandoned(self, post_id: PostId) -> bool:
-        """Return whether no post has this id, because its request wrote none or the post was deleted."""
-        return await self.posts.find_state(post_id) in ABANDONED_STATES
 
     # Files
 

@@ -232,24 +232,16 @@ class HydrationState:
         related_ids = {*author_ids, *parent_author_ids}
         self._read_parent_ids.update(parent_ids)
         parent_ids = set(parent_ids).difference(post_ids)  # a boost or a quote of the page may contain a parent
-        reads: list[Read[Any]] = [
+        links = sources.facts.links_among(post_ids) if sources.link_previews else {}
+        choosers, self._rights_by_language = self._rights_by_language, []
+        stored_posts, counts, authors, *results = await sources.store.read(
             sources.posts.read_many([*post_ids, *parent_ids]),
             read_counts(post_ids).allow_lag(self._counts_may_lag),
             sources.authors.read_authors(related_ids),
             *[rights.read_allowed(author_ids) for rights in self._rights_by_rule],
             *[read_viewer_relations(id, post_ids, related_ids, self._now_ms) for id in viewer_ids],
-        ]
-        choosers, self._rights_by_language = self._rights_by_language, []
-        if self._homes:  # one read for each author needs fewer commands than one for each home
-            home_ids = list(self._homes)
-            reads += [sources.follows.followers_among(id, home_ids) for id in author_ids]
-        reads += [sources.authors.read_preferences(rights.viewer_id) for rights in choosers if rights.viewer_id]
-        if quotes:
-            reads.append(read_consents(quotes))
-        links = sources.facts.links_among(post_ids) if sources.link_previews else {}
-        if links:
-            reads.append(read_previews(links, sources.expired_previews))
-        stored_posts, counts, authors, *results = await sources.store.read(*reads)
+            *self._optional_reads(author_ids, choosers, quotes, links),
+        )
         if links:
             self.loaded.links |= links
             self.loaded.previews |= results.pop()
@@ -262,6 +254,25 @@ class HydrationState:
         self.loaded.add(posts, counts, authors)
         self._loaded_author_ids.update(author_ids)
         self._add_rights(author_ids, results)
+
+    def _optional_reads(
+        self,
+        author_ids: Collection[AccountId],
+        choosers: Sequence[ViewerRights],
+        quotes: Mapping[PostId, PostId],
+        links: Mapping[PostId, str],
+    ) -> list[Read[Any]]:
+        """Return the reads that most pages do not need: followers for homes, languages, consents, previews."""
+        sources, reads = self._sources, list[Read[Any]]()
+        if self._homes:  # one read for each author needs fewer commands than one for each home
+            home_ids = list(self._homes)
+            reads += [sources.follows.followers_among(id, home_ids) for id in author_ids]
+        reads += [sources.authors.read_preferences(rights.viewer_id) for rights in choosers if rights.viewer_id]
+        if quotes:
+            reads.append(read_consents(quotes))
+        if links:
+            reads.append(read_previews(links, sources.expired_previews))
+        return reads
 
     async def _load_existing(
         self, stored: Mapping[PostId, Post | PostState], parent_ids: Collection[PostId]
