@@ -3,7 +3,7 @@
 The repository stores edges. FollowingService decides which follows are allowed.
 """
 
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,11 +16,7 @@ from timelines.graph.edges import PairEdges
 from timelines.graph.follow import (
     Follow,
     FollowCounts,
-    FollowCursor,
-    FollowPage,
     KnownFollowers,
-    PassCursor,
-    PassPage,
     ViewerGraph,
 )
 
@@ -34,35 +30,36 @@ class Follows:
     """Reads and writes follows. FollowingService enforces `following_cap`; here it only limits reads of whole lists."""
 
     def __init__(self, store: Store, *, partitions: int, following_cap: int) -> None:
-        self._store = store
-        self._edges = PairEdges[AccountId, AccountId](
+        edges = PairEdges[AccountId, AccountId](
             store.partitioned_component("follows", partitions), outgoing=keys.following, incoming=keys.followers
         )
-        self._following = self._edges.outgoing
-        self._followers = self._edges.incoming
-        self._read_limit = following_cap + CAP_TOLERANCE
-
-    # Writing
+        self._store, self._read_limit = store, following_cap + CAP_TOLERANCE
+        self._edges, self._following, self._followers = edges, edges.outgoing, edges.incoming
+        # Writing
+        self.remove = edges.remove
+        self.add_many = edges.add_many
+        """Add follows of an import. Return how many are new. It checks no cap and invalidates no home timeline."""
+        self.remove_all = edges.remove_all
+        """Remove up to `limit` edges of a deleted account, on both sides. Repeat the call until it returns 0."""
+        # Reading
+        self.is_following = edges.has
+        self.following_count = edges.outgoing.count
+        self.followers = edges.incoming.page
+        """Read a page of followers after a cursor, newest first."""
+        self.following = edges.outgoing.page
+        """Read a page of followed accounts after a cursor. The account that was followed last comes first."""
+        self.followed_among = edges.outgoing.among
+        """Read the accounts among `ids` that the viewer follows."""
+        self.followers_among = edges.incoming.times_among
+        """Read the accounts among `ids` that follow the account, with the times (Unix ms) of their follows."""
+        self.followers_pass = edges.incoming.next_pass
+        """Read the next `limit` followers for fan-out. The cursor of the first pass is FIRST_PASS."""
+        self.followers_of_many = edges.incoming.ids_of_many
+        """Return the followers of all these accounts, each once."""
 
     async def add(self, follow: Follow) -> bool:
         """Add a follow, and return whether it is new. An existing follow keeps its time."""
         return await self._edges.add(follow.follower_id, follow.followed_id, follow.at_ms)
-
-    async def remove(self, follower_id: AccountId, followed_id: AccountId) -> bool:
-        return await self._edges.remove(follower_id, followed_id)
-
-    async def add_many(self, follows: Iterable[Follow | tuple[AccountId, AccountId, int]]) -> int:
-        """Add follows of an import. Return how many are new. It checks no cap and invalidates no home timeline."""
-        return await self._edges.add_many(follows)
-
-    async def remove_all(self, account_id: AccountId, limit: int) -> int:
-        """Remove up to `limit` edges of a deleted account, on both sides. Repeat the call until it returns 0."""
-        return await self._edges.remove_all(account_id, limit)
-
-    # Reading
-
-    def is_following(self, follower_id: AccountId, followed_id: AccountId) -> Read[bool]:
-        return self._edges.has(follower_id, followed_id)
 
     def follows_between(self, one: AccountId, other: AccountId) -> Read[list[bool]]:
         """Read whether `one` follows `other`, and whether `other` follows `one`."""
@@ -73,36 +70,9 @@ class Follows:
         counts = combine(self._followers.count(account_id), self._following.count(account_id))
         return counts.map(lambda counts: FollowCounts(*counts))
 
-    def following_count(self, account_id: AccountId) -> Read[int]:
-        return self._following.count(account_id)
-
-    def followers(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read a page of followers after `cursor`, newest first."""
-        return self._followers.page(account_id, cursor, limit)
-
-    def following(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read a page of followed accounts after `cursor`. The account that was followed last comes first."""
-        return self._following.page(account_id, cursor, limit)
-
     def following_ids(self, account_id: AccountId) -> Read[list[AccountId]]:
         """Read all accounts that the account follows, in no particular order."""
         return self._following.ids(account_id, self._read_limit)
-
-    def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:
-        """Read the accounts among `ids` that the viewer follows."""
-        return self._following.among(viewer_id, ids)
-
-    def followers_among(self, account_id: AccountId, ids: Collection[AccountId]) -> Read[dict[AccountId, int]]:
-        """Read the accounts among `ids` that follow the account, with the times (Unix ms) of their follows."""
-        return self._followers.times_among(account_id, ids)
-
-    async def followers_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[AccountId]:
-        """Read the next `limit` followers for fan-out. The cursor of the first pass is FIRST_PASS."""
-        return await self._followers.next_pass(account_id, cursor, limit)
-
-    async def followers_of_many(self, account_ids: Sequence[AccountId]) -> set[AccountId]:
-        """Return the followers of all these accounts, each once."""
-        return await self._followers.ids_of_many(account_ids)
 
     async def recently_followed_by_each(
         self, account_ids: Collection[AccountId], limit: int

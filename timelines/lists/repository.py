@@ -11,7 +11,7 @@ from socialsite.ids import AccountId
 from socialsite.store import Read, Reply, Store, load_script
 from timelines import keys
 from timelines.graph.edges import PairEdges
-from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
+from timelines.graph.follow import FIRST_PASS
 from timelines.graph.repository import CAP_TOLERANCE
 from timelines.ids import ListId
 from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage, Operation, ReplyPolicy
@@ -115,40 +115,34 @@ class ListMembers:
     """Stores memberships: pair edges list -> account, in the same partitions as follows."""
 
     def __init__(self, store: Store, *, partitions: int, members_cap: int) -> None:
-        self._edges = PairEdges[ListId, AccountId](
+        edges = PairEdges[ListId, AccountId](
             store.partitioned_component("follows", partitions),
             outgoing=keys.list_members,
             incoming=keys.lists_with_account,
         )
-        self._store = store
-        self._read_limit = members_cap + CAP_TOLERANCE
-
-    async def add(self, list_id: ListId, account_id: AccountId, at_ms: int) -> bool:
-        """Add a member, and return whether the member is new."""
-        return await self._edges.add(list_id, account_id, at_ms)
-
-    async def remove(self, list_id: ListId, account_id: AccountId) -> bool:
-        return await self._edges.remove(list_id, account_id)
-
-    def has(self, list_id: ListId, account_id: AccountId) -> Read[bool]:
-        return self._edges.has(list_id, account_id)
+        self._store, self._edges, self._read_limit = store, edges, members_cap + CAP_TOLERANCE
+        self.add = edges.add
+        """Add a member with a time (Unix ms), and return whether the member is new."""
+        self.remove = edges.remove
+        self.has = edges.has
+        self.count = edges.outgoing.count
+        self.page = edges.outgoing.page
+        """Read a page of members after a cursor, newest first."""
+        self.members_among = edges.outgoing.among
+        self.listed_on_pass = edges.incoming.next_pass
+        """Read the next `limit` lists that contain the account, for fan-out."""
+        self.lists_with_accounts = edges.incoming.ids_of_many
+        """Return the lists that contain one of these accounts, each once."""
 
     async def lists_with(self, list_ids: Sequence[ListId], account_id: AccountId) -> set[ListId]:
         """Return the lists that have the account as a member, in one round trip."""
         are_members = await self._store.read(*(self.has(list_id, account_id) for list_id in list_ids))
         return {list_id for list_id, is_member in zip(list_ids, are_members, strict=True) if is_member}
 
-    def count(self, list_id: ListId) -> Read[int]:
-        return self._edges.outgoing.count(list_id)
-
     async def counts(self, list_ids: Sequence[ListId]) -> dict[ListId, int]:
         """Return the number of members of each list, in one round trip."""
         counts = await self._store.read(*map(self.count, list_ids))
         return dict(zip(list_ids, counts, strict=True))
-
-    def page(self, list_id: ListId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read a page of members after `cursor`, newest first."""
-        return self._edges.outgoing.page(list_id, cursor, limit)
 
     def member_ids(self, list_id: ListId) -> Read[list[AccountId]]:
         """Read all members in no particular order."""
@@ -158,17 +152,6 @@ class ListMembers:
         """Return all members of each list, in one round trip."""
         list_ids = list(list_ids)
         return dict(zip(list_ids, await self._store.read(*map(self.member_ids, list_ids)), strict=True))
-
-    def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[set[AccountId]]:
-        return self._edges.outgoing.among(list_id, list(ids))
-
-    async def listed_on_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[ListId]:
-        """Read the next `limit` lists that contain the account, for fan-out."""
-        return await self._edges.incoming.next_pass(account_id, cursor, limit)
-
-    async def lists_with_accounts(self, account_ids: Sequence[AccountId]) -> set[ListId]:
-        """Return the lists that contain one of these accounts, each once."""
-        return await self._edges.incoming.ids_of_many(account_ids)
 
     async def remove_members(self, list_id: ListId, limit: int) -> int:
         """Remove up to `limit` members of a deleted list. Return how many were read; 0 means that no member is left."""
