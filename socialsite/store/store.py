@@ -283,6 +283,7 @@ class KeyShardedConnection:
     def __init__(self, store: Store, component: str) -> None:
         self._store = store
         self.component = component
+        self.write, self.write_all, self.execute_all = store.write, store.write_all, store.execute_all
 
     def __getitem__(self, key: Key) -> Node:
         if key.component != self.component:
@@ -292,15 +293,6 @@ class KeyShardedConnection:
     async def execute(self, *command: Any) -> Reply:
         """Run one command on the node of its first key, and return its reply."""
         return await self[routing_key(command)].execute(*command)
-
-    async def write(self, *command: Any) -> Reply:
-        return await self._store.write(*command)
-
-    async def write_all(self, commands: Sequence[Command]) -> list[Reply]:
-        return await self._store.write_all(commands)
-
-    async def execute_all(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
-        return await self._store.execute_all(commands, may_lag=may_lag)
 
 
 @dataclass(frozen=True, slots=True)

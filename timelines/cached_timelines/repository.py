@@ -70,7 +70,10 @@ class CachedTimelines:
         self._timelines = store.component("timelines")
         self._store = store
         self._spec = spec
-        self._pusher = TimelinePusher(store, clock, spec)
+        pusher = TimelinePusher(store, clock, spec)
+        self.push_encoded = pusher.push
+        """Deliver an id like `push`. The owners are decimal digits in bytes, as a pass reads them from Redis."""
+        self.insert, self.invalidate_many = pusher.insert, pusher.invalidate
 
     @property
     def cap(self) -> int:
@@ -121,29 +124,13 @@ class CachedTimelines:
 
     async def push(self, owners: Sequence[int], post_id: PostId) -> None:
         """Deliver an id to many timelines. If an id is delivered twice, readers show it once."""
-        await self._pusher.push([b"%d" % owner for owner in owners], post_id)
-
-    async def push_encoded(self, owners: Sequence[bytes], post_id: PostId) -> None:
-        """Deliver an id like `push`. The owners are decimal digits in bytes, as a pass reads them from Redis."""
-        await self._pusher.push(owners, post_id)
-
-    async def insert(self, owners: Sequence[int], post_id: PostId) -> None:
-        """Insert an id at its position unless it is present. Use this for late and repeated deliveries."""
-        await self._pusher.insert(owners, post_id)
+        await self.push_encoded([b"%d" % owner for owner in owners], post_id)
 
     # Invalidating and building
 
     async def invalidate(self, owner: int) -> None:
         """Delete the timeline, so that the next read rebuilds it. A running build is aborted."""
         await self.invalidate_many([owner])
-
-    async def invalidate_many(self, owners: Sequence[int]) -> None:
-        """Delete timelines.
-
-        As many replicas confirm this as confirm a write of the sources, so that no failover restores an outdated
-        timeline.
-        """
-        await self._pusher.invalidate(owners)
 
     async def begin_build(self, owner: int) -> str | None:
         """Store a token for a build, and return it. Returns None if the timeline exists or is being built."""

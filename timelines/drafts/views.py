@@ -9,14 +9,8 @@ from msgspec import structs
 
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, parse_id
-from socialsite.web.requests import (
-    FormFields,
-    SiteRequest,
-    error_page,
-    get_form_data,
-    require_viewer_id,
-)
-from socialsite.web.responses import done, format_iso_time, page_response, respond
+from socialsite.web.requests import FormFields, SiteRequest, error_page, get_form_data, require_viewer_id
+from socialsite.web.responses import done, page_response, respond, select_fields
 from socialsite.web.uploads import accepts_files
 from timelines.drafts.draft import Draft, parse_time
 from timelines.drafts.service import DraftService
@@ -142,12 +136,10 @@ def draft_json(draft: Draft) -> Json:
     params: dict[str, list[str]] = {}
     for name, value in draft.fields:
         params.setdefault(name, []).append(value)
-    at_ms = draft.scheduled_ms
-    return {
-        "id": str(draft.id),
-        "params": params,
-        "saved_at": format_iso_time(draft.saved_ms),
-        "scheduled_at": None if at_ms is None else format_iso_time(at_ms),
-        "error": draft.error or None,
-        "held": draft.held_ms is not None,
-    }
+    return select_fields(
+        draft,
+        "id saved_at scheduled_at",
+        params=params,
+        error=draft.error or None,
+        held=draft.held_ms is not None,
+    )

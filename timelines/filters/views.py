@@ -2,21 +2,15 @@
 
 from http import HTTPStatus
 
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from msgspec.structs import asdict
 
 from socialsite.ids import PostId
-from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import (
-    SiteRequest,
-    get_changed_fields,
-    get_form_data,
-    get_viewer_id,
-    require_viewer_id,
-    wants_json,
-)
-from socialsite.web.responses import done, format_iso_time, page_response, respond, set_page_path
+from socialsite.web.middleware.errors import get_error_status, shows_errors
+from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, get_viewer_id, require_viewer_id
+from socialsite.web.responses import done, format_iso_time, respond, select_fields, set_page_path
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.forms import FilterForm
 from timelines.filters.service import FilterService
@@ -26,53 +20,50 @@ from timelines.reading.service import ReadingService
 from timelines.visibility.filter import KeywordFilter
 
 FILTERS_URL = "/accounts/filters/"
-FILTERS_TEMPLATE = "timelines/filters.html"
 
 
-async def index(request: SiteRequest) -> HttpResponseBase:
+async def index(
+    request: SiteRequest, number: int = 0, error: FilterInvalid | FiltersCapReached | None = None
+) -> HttpResponse:
+    """Show the filters. `error` belongs to the form of the filter `number`, or to that of a new one if it is 0."""
     filters = await request.services[FilterService].all(require_viewer_id(request))
+    if error is not None:
+        set_page_path(request, FILTERS_URL)
     page = await _page_context(request, filters)
     return respond(
         request,
-        FILTERS_TEMPLATE,
-        page=lambda: page,
+        "timelines/filters.html",
+        page=lambda: page if error is None else page | _refused_form(request, number, error),
         data=lambda: {"filters": [filter_json(each) for each in filters]},
+        status=get_error_status(error),
     )
 
 
+@shows_errors(index, FilterInvalid, FiltersCapReached)
 async def add(request: SiteRequest) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
-    try:
-        form = FilterForm.parse(get_form_data(request), services.clock.now_ms())
-        keyword_filter = await services[FilterService].add(
-            account_id=me,
-            phrase=form.phrase,
-            action=form.action,
-            until_ms=form.until_ms,
-            whole_word=form.whole_word,
-        )
-    except (FilterInvalid, FiltersCapReached) as error:
-        return await _redisplay_form(request, error, number=0)
+    form = FilterForm.parse(get_form_data(request), services.clock.now_ms())
+    keyword_filter = await services[FilterService].add(
+        account_id=me, phrase=form.phrase, action=form.action, until_ms=form.until_ms, whole_word=form.whole_word
+    )
     return done(request, filter_json(keyword_filter), default=FILTERS_URL, status=HTTPStatus.CREATED)
 
 
+@shows_errors(index, FilterInvalid)
 async def edit(request: SiteRequest, number: int) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     existing = next((each for each in await services[FilterService].all(me) if each.id == number), None)
     if existing is None:
         raise FilterNotFound
-    try:
-        form = FilterForm.parse(get_changed_fields(request), services.clock.now_ms(), existing)
-        keyword_filter = await services[FilterService].edit(
-            account_id=me,
-            number=number,
-            phrase=form.phrase,
-            action=form.action,
-            until_ms=form.until_ms,
-            whole_word=form.whole_word,
-        )
-    except FilterInvalid as error:
-        return await _redisplay_form(request, error, number=number)
+    form = FilterForm.parse(get_changed_fields(request), services.clock.now_ms(), existing)
+    keyword_filter = await services[FilterService].edit(
+        account_id=me,
+        number=number,
+        phrase=form.phrase,
+        action=form.action,
+        until_ms=form.until_ms,
+        whole_word=form.whole_word,
+    )
     return done(request, filter_json(keyword_filter), default=FILTERS_URL)
 
 
@@ -82,35 +73,21 @@ async def delete(request: SiteRequest, number: int) -> HttpResponseBase:
 
 
 def filter_json(keyword_filter: KeywordFilter) -> Json:
+    until_ms = keyword_filter.until_ms
+    expires_at = None if until_ms is None else format_iso_time(until_ms)
+    return select_fields(keyword_filter, "id phrase action whole_word", expires_at=expires_at)
+
+
+def _refused_form(request: SiteRequest, number: int, error: FilterInvalid | FiltersCapReached) -> TemplateContext:
+    """Return the sent values of a form and the error beside it."""
+    sent = get_form_data(request)
+    defaults = {"phrase": "", "action": "warn", "expires_in": ""}
     return {
-        "id": str(keyword_filter.id),
-        "phrase": keyword_filter.phrase,
-        "action": keyword_filter.action,
-        "whole_word": keyword_filter.whole_word,
-        "expires_at": format_iso_time(keyword_filter.until_ms) if keyword_filter.until_ms is not None else None,
-    }
-
-
-async def _redisplay_form(
-    request: SiteRequest, error: FilterInvalid | FiltersCapReached, *, number: int
-) -> HttpResponseBase:
-    """Show the page again with the error beside its form. Raises the error for a JSON request."""
-    if wants_json(request):
-        raise error
-    set_page_path(request, FILTERS_URL)
-    filters, form_data = await request.services[FilterService].all(require_viewer_id(request)), get_form_data(request)
-    errors = {
         "refused": number,
-        "sent": {
-            "phrase": form_data.get("phrase", ""),
-            "action": form_data.get("action", "warn"),
-            "whole_word": form_data.get("whole_word", "1") == "1",
-            "expires_in": form_data.get("expires_in", ""),
-        },
+        "sent": {name: sent.get(name, default) for name, default in defaults.items()}
+        | {"whole_word": sent.get("whole_word", "1") == "1"},
         "error": str(next(iter(error.fields.values()), error.message)),
     }
-    page = await _page_context(request, filters)
-    return page_response(request, FILTERS_TEMPLATE, page | errors, get_error_status(error))
 
 
 async def _page_context(request: SiteRequest, filters: list[KeywordFilter]) -> TemplateContext:

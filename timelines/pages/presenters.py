@@ -25,7 +25,7 @@ from socialsite.characters import split_clusters
 from socialsite.clock import DAY_MS
 from socialsite.web.page_cache import RenderedParts
 from socialsite.web.patterns import mark, render_pattern
-from socialsite.web.responses import format_iso_time
+from socialsite.web.responses import format_iso_time, select_fields
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.entry_pattern import EntryShape, EntryValue, entry_pattern
@@ -106,17 +106,13 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
 def relation_json(relation: Relationship) -> Json:
     """Return the viewer's relationship to the account."""
     until_ms = relation.muted_until_ms
-    return {
-        "follows": relation.follows,
-        "is_followed": relation.is_followed,
-        "requested": relation.requested and not relation.follows,
-        "blocks": relation.blocks,
-        "is_blocked": relation.is_blocked,
-        "mutes": relation.mutes,
-        "muted_until": format_iso_time(until_ms) if until_ms is not None and until_ms != NO_EXPIRY_MS else None,
-        "quiets": relation.hides_boosts,
-        "note": relation.note,
-    }
+    return select_fields(
+        relation,
+        "follows is_followed blocks is_blocked mutes note",
+        requested=relation.requested and not relation.follows,
+        muted_until=format_iso_time(until_ms) if until_ms is not None and until_ms != NO_EXPIRY_MS else None,
+        quiets=relation.hides_boosts,
+    )
 
 
 def post_json(entry: HydratedPost) -> Json:
