@@ -34,7 +34,7 @@ from timelines.notifications.repository import Notifications
 from timelines.pins.repository import Pins
 from timelines.popular.repository import PopularPosts
 from timelines.post_archive.factory import create_archive
-from timelines.posts.polls import PollRepository
+from timelines.posts.poll_votes import PollRepository
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository

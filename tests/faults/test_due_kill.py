@@ -12,7 +12,7 @@ from timelines import keys
 from timelines.drafts.draft import Draft
 from timelines.drafts.repository import DuePost
 from timelines.posts.post import Post, encode_post
-from timelines.publishing.polls import PollForm
+from timelines.publishing.poll_form import PollForm
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.web.responses import format_iso_time
 from timelines.media.media import CONTENT_TYPES
 from timelines.pages.presenters import Json, post_url, profile_url
-from timelines.posts.polls import Tally
+from timelines.posts.poll_votes import Tally
 from timelines.posts.post import FOLLOWERS, PUBLIC, SHORT_TEXTS, MediaAttachment, Post
 from timelines.text.linkify import linkify
 

@@ -44,7 +44,7 @@ from timelines.media.media import media_file
 from timelines.media.service import MediaService
 from timelines.media.storage import MediaFiles
 from timelines.pages.presenters import Json
-from timelines.posts.polls import Tally, read_tallies
+from timelines.posts.poll_votes import Tally, read_tallies
 from timelines.posts.post import MediaAttachment, Post
 from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmarks import Bookmark, Bookmarks, ReadMarkedPosts

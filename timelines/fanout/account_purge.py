@@ -24,7 +24,7 @@ from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.repository import ListMembers, Lists
 from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.posts.polls import PollRepository
+from timelines.posts.poll_votes import PollRepository
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.timeline_writer import TimelineWriter

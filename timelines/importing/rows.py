@@ -19,7 +19,7 @@ from timelines.importing.lines import LineRefused
 from timelines.posts.fields import ShortText
 from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, SHORT_TEXTS, Poll, PostDetails, texts_of
 from timelines.publishing.edits import VERSIONS_CAP
-from timelines.publishing.polls import OPTION_MAX_LENGTH
+from timelines.publishing.poll_form import OPTION_MAX_LENGTH
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text, check_text
 
 HANDLE_LENGTH_CAP = 20

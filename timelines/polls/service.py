@@ -18,7 +18,7 @@ from timelines.live_updates.service import LiveService
 from timelines.notifications.kinds import POLL
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import HydratedPost
-from timelines.posts.polls import PollRepository, VoteResult
+from timelines.posts.poll_votes import PollRepository, VoteResult
 from timelines.posts.post import Poll, Post
 from timelines.posts.repository import PostRepository
 from timelines.reading.pipeline import ReadPipeline

@@ -23,7 +23,7 @@ from timelines.media.media import MEDIA_PER_POST
 from timelines.posts.fields import TRUE_VALUES
 from timelines.posts.post import AUDIENCE_BY_NAME, FURTHER_TEXTS, NAME_BY_AUDIENCE, PUBLIC, SHORT_TEXTS
 from timelines.publishing.forms import THREAD_POSTS_CAP
-from timelines.publishing.polls import DEFAULT_DURATION_S, DURATIONS, PollForm, parse_duration
+from timelines.publishing.poll_form import DEFAULT_DURATION_S, DURATIONS, PollForm, parse_duration
 
 
 def composer_context(

@@ -25,7 +25,7 @@ from timelines.posts.post import (
     Post,
     PostDetails,
 )
-from timelines.publishing.polls import PollForm
+from timelines.publishing.poll_form import PollForm
 
 AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
 """The audiences by Mastodon's names, which the field `visibility` has."""

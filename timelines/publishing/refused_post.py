@@ -5,7 +5,7 @@ from http import HTTPStatus
 from socialsite.errors import MalformedRequest
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data
 from timelines.publishing.composer import edit_composer_context, refused_composer_context
-from timelines.publishing.polls import PollForm
+from timelines.publishing.poll_form import PollForm
 
 COMPOSE_TEMPLATE, EDIT_TEMPLATE = "timelines/compose.html", "timelines/edit.html"
 KEY_USED_STATUSES = (404, 409)

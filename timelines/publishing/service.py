@@ -37,7 +37,7 @@ from timelines.publishing.content_rules import check_mentions, text_refusal
 from timelines.publishing.forms import PostForm
 from timelines.publishing.hashtag_limit import NewHashtagLimit, TakenHashtags
 from timelines.publishing.held_links import FirstLinks
-from timelines.publishing.polls import PollForm
+from timelines.publishing.poll_form import PollForm
 from timelines.publishing.post_writer import (
     PostWriter,
     Reservation,

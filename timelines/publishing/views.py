@@ -40,7 +40,7 @@ from timelines.publishing.forms import (
     redraft_fields,
     shown_poll,
 )
-from timelines.publishing.polls import PollForm
+from timelines.publishing.poll_form import PollForm
 from timelines.publishing.refused_post import COMPOSE_TEMPLATE, EDIT_TEMPLATE, preserve_edit
 from timelines.publishing.service import PublishingService
 from timelines.publishing.thread import publish_thread

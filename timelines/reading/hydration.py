@@ -16,7 +16,7 @@ from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.posts.counts import read_counts
-from timelines.posts.polls import read_choices, read_tallies
+from timelines.posts.poll_votes import read_choices, read_tallies
 from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.post_archive import ArchiveUnavailable
 from timelines.posts.quotes import read_consents

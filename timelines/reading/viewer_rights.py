@@ -15,7 +15,7 @@ from accounts.domain import Author
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import PollState, QuoteState
-from timelines.posts.polls import Tally
+from timelines.posts.poll_votes import Tally
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 from timelines.previews.preview import LinkPreview
 from timelines.visibility.filter import KeywordFilter, find_filters, strongest_filter

@@ -55,7 +55,7 @@ from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post, PostDetails
 from timelines.previews.preview import LinkPreview
 from timelines.publishing.forms import PostForm
-from timelines.publishing.polls import PollForm
+from timelines.publishing.poll_form import PollForm
 from timelines.search.repository import RARE_TERM_CAP, partition_of_post
 
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}

@@ -13,9 +13,9 @@ from timelines.errors import AlreadyVoted, PollEnded, PostNotFound, VoteInvalid
 from timelines.notifications.kinds import POLL
 from timelines.notifications.notification import Selection
 from timelines.pages.page import HydratedPost, PollState
-from timelines.posts.polls import VoteResult
+from timelines.posts.poll_votes import VoteResult
 from timelines.posts.post import FOLLOWERS, Poll, Post, encode_post
-from timelines.publishing.polls import PollForm
+from timelines.publishing.poll_form import PollForm
 
 HOUR_MS = 3_600_000
 

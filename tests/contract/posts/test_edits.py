@@ -18,7 +18,7 @@ from timelines.posts.repository import PostRepository
 from timelines.publishing import edits
 from timelines.publishing.edits import next_version
 from timelines.publishing.forms import EditForm
-from timelines.publishing.polls import PollForm
+from timelines.publishing.poll_form import PollForm
 from timelines.search.query import parse_query
 from timelines.search.repository import SearchTerms, partition_of_post
 

@@ -17,7 +17,7 @@ from timelines.keys import PINS_CAP
 from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, UPLOAD_MAX_PIXELS, UPLOAD_TYPES
 from timelines.pages.presenters import Json
 from timelines.profiles.featured import FEATURED_HASHTAGS_CAP
-from timelines.publishing.polls import MAX_DURATION_S, MIN_DURATION_S, OPTION_MAX_LENGTH
+from timelines.publishing.poll_form import MAX_DURATION_S, MIN_DURATION_S, OPTION_MAX_LENGTH
 from timelines.text.paragraphs import paragraphs_html
 from timelines.text.post_text import LINK_LENGTH
 
