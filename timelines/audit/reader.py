@@ -14,7 +14,7 @@ from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
 from timelines.jobs import EditPost, PurgeAccount, SyndicatePost, decode_job
 from timelines.posts.post import Post
-from timelines.posts.stored_values import PostState, decode_stored
+from timelines.posts.stored_values import PostState, decode_stored, get_post_command
 
 COMMANDS_PER_ROUND = 1_000
 MEMBERS_PER_READ = 1_000
@@ -104,7 +104,7 @@ class AuditReader:
     async def read_posts(self, post_ids: Iterable[int]) -> dict[int, Post]:
         """Return the readable posts that exist in the store or in the archive."""
         ids = [PostId(post_id) for post_id in post_ids]
-        values = await self.execute_all(self._posts.get_post_command(post_id) for post_id in ids)
+        values = await self.execute_all(get_post_command(post_id) for post_id in ids)
         stored = {i: s for i, value in zip(ids, values, strict=True) if (s := decode_post_or_none(value)) is not None}
         posts = await self._posts.load_existing(stored)
         archived = (i for i, state in stored.items() if state is PostState.ARCHIVED)

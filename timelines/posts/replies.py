@@ -13,7 +13,7 @@ from timelines import keys
 from timelines.posts.counts import add_member_command
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.posts.stored_values import stored_parent
+from timelines.posts.stored_values import get_post_command, stored_parent
 
 
 class ReplyRange(NamedTuple):
@@ -52,7 +52,7 @@ class ReplyRepository:
 
         Posts whose parent is unknown are left out.
         """
-        commands = [PostRepository.get_post_command(post_id) for post_id in post_ids]
+        commands = [get_post_command(post_id) for post_id in post_ids]
         (values,) = await self._store.read(Read(commands, list, wrong_type_reply=None))
         parents: dict[PostId, PostId | None] = {}
         old: list[PostId] = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Command, Read, Store, load_script
+from socialsite.store import Command, Store, load_script
 from socialsite.store.key_families import list_keys_of_post
 from timelines import keys
 from timelines.posts.counts import LEAVE_SET, add_member_command, count_script_keys
@@ -15,7 +15,6 @@ from timelines.posts.stored_values import (
     PENDING,
     PostCache,
     PostState,
-    StoredPost,
     decode_stored,
     get_post_command,
     parse_tombstone,
@@ -83,6 +82,8 @@ class PostRepository:
         self._store = store
         self._posts = store.component("posts")
         self._cache = PostCache()
+        self.read_many = self._cache.read_many
+        """Read the post or the state at each id. `load_existing` returns the posts of the result."""
 
     async def reserve_id(self, post_id: PostId) -> bool:
         """Reserve an id for an hour. Returns False if the id is in use."""
@@ -174,7 +175,7 @@ class PostRepository:
 
     async def find_many(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
         """Return the posts that exist, in one round trip per node."""
-        replies = await self._posts.execute_all([self.get_post_command(post_id) for post_id in post_ids])
+        replies = await self._posts.execute_all([get_post_command(post_id) for post_id in post_ids])
         return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
 
     async def find_shown(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
@@ -187,7 +188,7 @@ class PostRepository:
         versions: dict[PostId, int] = {}
         deleted: dict[PostId, Post] = {}
         ids = list(post_ids)
-        replies = await self._posts.execute_all([self.get_post_command(post_id) for post_id in ids])
+        replies = await self._posts.execute_all([get_post_command(post_id) for post_id in ids])
         for post_id, reply in zip(ids, replies, strict=True):
             stored = decode_stored(reply)
             if stored is PostState.DELETED:
@@ -219,18 +220,9 @@ class PostRepository:
         posts = {PostId(post_id): decode_post(body) for post_id, body in bodies.items()}
         missing = [post_id for post_id in post_ids if post_id not in posts]
         # A post may be deleted or moved back into the store between the two reads. Read the store again.
-        replies = await self._posts.execute_all([self.get_post_command(post_id) for post_id in missing])
+        replies = await self._posts.execute_all([get_post_command(post_id) for post_id in missing])
         again = (decode_stored(reply) for reply in replies)
         return posts | {post.id: post for post in again if isinstance(post, Post)}
-
-    @staticmethod
-    def get_post_command(post_id: PostId) -> Command:
-        """Return the command that reads a post, for a larger pipeline. `decode_stored` decodes the reply."""
-        return get_post_command(post_id)
-
-    def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
-        """Read the post or the state at each id. `load_existing` returns the posts of the result."""
-        return self._cache.read_many(post_ids)
 
     # Idempotency keys
 
