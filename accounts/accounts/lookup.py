@@ -1,26 +1,30 @@
 """Finds accounts and their authors."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.validation import InvalidHandle, normalize_handle
-from accounts.domain import DELETED, Author
+from accounts.domain import DELETED
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.ids import AccountId
-from socialsite.store.read import Read
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True)
 class AccountLookup:
     """Finds accounts. The base of AccountService, which changes them."""
 
     accounts: AccountRepository
 
-    async def find(self, account_id: AccountId) -> Account | None:
-        """Return the account in any state."""
-        return await self.accounts.find(account_id)
+    def __post_init__(self) -> None:
+        """Use the methods of the repository where a service has nothing to add."""
+        accounts = self.accounts
+        self.count, self.find, self.read_account = accounts.last_id, accounts.find, accounts.read_account
+        self.find_authors, self.read_authors = accounts.find_authors, accounts.read_authors
+        self.find_shown_authors, self.read_many = accounts.find_shown_authors, accounts.read_many
+        self.read_undiscoverable = accounts.read_undiscoverable
+        self.cached_id, self.find_ids_by_handle = accounts.cached_id, accounts.find_cached_ids
 
     async def get(self, account_id: AccountId) -> Account:
         """Return the account in any state. Raises AccountNotFound."""
@@ -48,45 +52,9 @@ class AccountLookup:
         """Return an active or suspended account. Raises AccountNotFound."""
         return _require_undeleted(await self.find(account_id))
 
-    async def count(self) -> int:
-        """Return the number of accounts that were ever created."""
-        return await self.accounts.last_id()
-
-    def cached_id(self, handle: str) -> AccountId | None:
-        """Return the account id that this process has cached for the handle. It is rarely outdated."""
-        return self.accounts.cached_id(handle)
-
-    async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]:
-        """Return the account id of each normalized handle. It includes former handles and suspended accounts."""
-        return await self.accounts.find_cached_ids(handles)
-
     async def get_undeleted_by_handle(self, handle: str) -> Account:
         """Return an active or suspended account, for example to unfollow it. Raises AccountNotFound."""
         return _require_undeleted(await _find_normalized(self.accounts.find_by_cached_handle, handle))
-
-    def read_many(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Account]]:
-        """Return a `Read` of the accounts that exist, in any state, by id."""
-        return self.accounts.read_many(ids)
-
-    async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
-        """Return the authors of the accounts that exist, in any state, by id."""
-        return await self.accounts.find_authors(ids)
-
-    async def find_shown_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
-        """Return the authors like `find_authors`, for a page: without accounts whose key has a wrong type."""
-        return await self.accounts.find_shown_authors(ids)
-
-    def read_account(self, account_id: AccountId) -> Read[Account | None]:
-        """Return the `Read` that `find` executes."""
-        return self.accounts.read_account(account_id)
-
-    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:
-        """Return the read that `find_authors` executes."""
-        return self.accounts.read_authors(ids)
-
-    def read_undiscoverable(self, ids: Iterable[AccountId]) -> Read[set[AccountId]]:
-        """Return the read of those accounts that chose not to be suggested or found."""
-        return self.accounts.read_undiscoverable(ids)
 
 
 async def _find_normalized(find: Callable[[str], Awaitable[Account | None]], handle: str) -> Account | None:

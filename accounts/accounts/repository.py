@@ -122,7 +122,10 @@ class AccountRepository:
         return {handle: AccountId(int(reply)) for handle, reply in pairs if reply is not None}
 
     async def find_cached_ids(self, handles: Iterable[str]) -> dict[str, AccountId]:
-        """Return the result of `find_ids_by_handle`, from the cache as far as possible. See `cached_id`."""
+        """Return the result of `find_ids_by_handle`, from the cache as far as possible. See `cached_id`.
+
+        It includes former handles and suspended accounts.
+        """
         names = list(handles)
         if unknown := [handle for handle in names if handle not in self._ids_by_handle]:
             for handle, account_id in (await self.find_ids_by_handle(unknown)).items():
@@ -157,6 +160,7 @@ class AccountRepository:
         return self._ids_by_handle.get(handle)
 
     async def find(self, account_id: AccountId) -> Account | None:
+        """Return the account in any state."""
         read = self.read_account(account_id)
         return read.parse(await self._accounts.execute_all(read.commands))
 
@@ -287,7 +291,7 @@ class AccountRepository:
         return await self._accounts.execute_all(commands)
 
     async def last_id(self) -> int:
-        """Return the highest account id."""
+        """Return the highest account id, which is the number of accounts that were ever created."""
         return int(await self._accounts.execute("GET", keys.account_ids()) or 0)
 
     def parse_account(self, account_id: AccountId, reply: Reply) -> Account | None:
