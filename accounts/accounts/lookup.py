@@ -23,7 +23,7 @@ class AccountLookup:
         self.count, self.find, self.read_account = accounts.last_id, accounts.find, accounts.read_account
         self.find_authors, self.read_authors = accounts.find_authors, accounts.read_authors
         self.find_shown_authors, self.read_many = accounts.find_shown_authors, accounts.read_many
-        self.read_undiscoverable = accounts.read_undiscoverable
+        self.read_undiscoverable, self.read_preferences = accounts.read_undiscoverable, accounts.read_preferences
         self.cached_id, self.find_ids_by_handle = accounts.cached_id, accounts.find_cached_ids
 
     async def get(self, account_id: AccountId) -> Account:

@@ -52,7 +52,6 @@ from socialsite.recipes.buffer import Entity
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.service import Service
-from socialsite.store.read import Read
 
 ACCOUNTS_PER_IMPORT_BATCH = 1000
 DELETIONS_PER_ROUND, DELETIONS_INTERVAL_S = 100, 60.0
@@ -284,9 +283,6 @@ class AccountService(AccountLookup, Service):
         """Set the name of the avatar or header; "" removes it. Raises AccountNotFound."""
         await self.accounts.edit(account_id, {kind: name})
 
-    def read_preferences(self, account_id: AccountId) -> Read[Preferences]:
-        return self.accounts.read_preferences(account_id)
-
     async def change_preferences(self, *, account_id: AccountId, change: PreferencesChange) -> Preferences:
         """Store and return the changed preferences. Raises AccountNotFound, and FieldErrors for an unknown language."""
         return await self.accounts.change_preferences(account_id, lambda old: validate_languages(change(old)))
@@ -300,10 +296,7 @@ class AccountService(AccountLookup, Service):
         changed = await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": "0"})
         if not changed:  # a requested deletion cannot cancel a suspension
             await self.accounts.edit(account_id, {"delete_ms": "0"})
-        await self.staff.release_hidden(account_id)
-        await self.end_sessions(account_id)
-        await self.on_names_changed([account_id])
-        log.info("suspended", account=account_id)
+        await self._sign_out_hidden(account_id, "suspended")
         return changed
 
     async def reinstate(self, *, account_id: AccountId, if_leaving: bool = False) -> bool:
@@ -340,11 +333,14 @@ class AccountService(AccountLookup, Service):
         delete_ms = self.clock.now_ms() + self.deletion_grace_ms
         await self.accounts.deletions.add(account_id, delete_ms)
         await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": str(delete_ms)})
+        await self._sign_out_hidden(account_id, "deletion_requested")
+        return delete_ms
+
+    async def _sign_out_hidden(self, account_id: AccountId, event: str) -> None:
         await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
         await self.on_names_changed([account_id])
-        log.info("deletion_requested", account=account_id)
-        return delete_ms
+        log.info(event, account=account_id)
 
     async def delete_due(self) -> None:
         """Delete the accounts whose grace period is over, unless the request was taken back."""

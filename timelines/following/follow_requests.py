@@ -3,7 +3,6 @@
 Requests stay if the account becomes public. Its owner can still accept or refuse them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +10,6 @@ from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from socialsite.service import Service
-from socialsite.store import Read
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import RequesterFollowingCapReached
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
@@ -21,7 +19,7 @@ from timelines.graph.repository import Follows
 from timelines.visibility.accounts import load_visible_page, require_visible
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True)
 class FollowRequestService(Service):
     """Accepts, refuses and lists follow requests. `following_cap` has the same meaning as in FollowingService."""
 
@@ -31,6 +29,11 @@ class FollowRequestService(Service):
     accounts: AccountService
     homes: CachedTimelines
     following_cap: int
+
+    def __post_init__(self) -> None:
+        requests = self.follow_requests
+        self.count, self.requested_among = requests.count, requests.requested_among
+        self.received_among = requests.received_among
 
     async def accept(self, *, account_id: AccountId, requester_id: AccountId, now_ms: int) -> bool:
         """Accept a follow request. Return whether the follow is new.
@@ -58,16 +61,6 @@ class FollowRequestService(Service):
     async def page(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
         """Return a page of accounts with a pending request, newest first."""
         return await load_visible_page(self.accounts, partial(self.follow_requests.page, account_id), cursor, limit)
-
-    def requested_among(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
-        return self.follow_requests.requested_among(account_id, others)
-
-    def received_among(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
-        return self.follow_requests.received_among(account_id, others)
-
-    def count(self, account_id: AccountId) -> Read[int]:
-        """Read the number of pending requests. Requests of suspended accounts are counted."""
-        return self.follow_requests.count(account_id)
 
     async def _check_cap(self, account_id: AccountId, requester_id: AccountId) -> None:
         """Raise RequesterFollowingCapReached if the follow would exceed the cap.

@@ -1,6 +1,5 @@
 """The rules of follows, and pages of followers and of followed accounts."""
 
-from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -10,11 +9,10 @@ from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from socialsite.service import Service
-from socialsite.store import Read
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import CannotFollowSelf, FollowingCapReached, FollowRequestsCapReached
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
-from timelines.graph.follow import OPEN_REQUESTS_CAP, Follow, FollowCounts, FollowCursor, FollowPage
+from timelines.graph.follow import OPEN_REQUESTS_CAP, Follow, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.notifications.kinds import FOLLOW, REQUEST
@@ -22,7 +20,7 @@ from timelines.notifications.pending import PendingNotification, PendingNotifica
 from timelines.visibility.accounts import ReadPage, load_visible_page
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True)
 class FollowingService(Service):
     """Follows and unfollows accounts. `following_cap` is the number of accounts that an account may follow.
 
@@ -38,6 +36,10 @@ class FollowingService(Service):
     open_requests_cap: int = OPEN_REQUESTS_CAP
     pending: PendingNotificationService | None = None
     """Writes the notifications. None for an import, which notifies nobody."""
+
+    def __post_init__(self) -> None:
+        self.is_following, self.followed_among = self.follows.is_following, self.follows.followed_among
+        self.counts = self.follows.counts
 
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
         """Follow an account, so that its posts appear in the home timeline. Return whether the follow is new.
@@ -64,16 +66,6 @@ class FollowingService(Service):
         await self.follow_requests.remove(follower_id, followed_id)
         async with invalidate_around(self.homes, follower_id):
             return await self.follows.remove(follower_id, followed_id)
-
-    def is_following(self, follower_id: AccountId, followed_id: AccountId) -> Read[bool]:
-        return self.follows.is_following(follower_id, followed_id)
-
-    def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:
-        return self.follows.followed_among(viewer_id, ids)
-
-    def counts(self, account_id: AccountId) -> Read[FollowCounts]:
-        """Read the numbers of followers and of followed accounts. Suspended accounts are counted."""
-        return self.follows.counts(account_id)
 
     async def followers(
         self,

@@ -67,6 +67,7 @@ class Follows:
         return times.map(lambda times: [at_ms is not None for at_ms in times])
 
     def counts(self, account_id: AccountId) -> Read[FollowCounts]:
+        """Read the numbers of followers and of followed accounts. Suspended accounts are counted."""
         counts = combine(self._followers.count(account_id), self._following.count(account_id))
         return counts.map(lambda counts: FollowCounts(*counts))
 
