@@ -30,17 +30,6 @@ class OwnJson(NamedTuple):
     get: str = ""
     post: str = ""
 
-    @property
-    def names(self) -> list[str]:
-        """Return the members, with those of the entities."""
-        return " ".join(ENTITIES.get(each, each) for each in self.members.split()).split()
-
-    def describes(self, members: set[str]) -> bool:
-        """Return whether an answer with these members is declared here."""
-        known = {name.removesuffix("?") for name in self.names}
-        required = {name for name in self.names if name[-1] not in "?."}
-        return required <= members and ("..." in known or members <= known)
-
 
 RELATIONS = "follow unfollow block unblock mute unmute note hide-boosts show-boosts remove-follower accept refuse"
 REACTIONS = "edit like unlike boost unboost bookmark unbookmark pin unpin mute unmute unquote"

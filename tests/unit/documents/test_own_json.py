@@ -13,7 +13,7 @@ from socialsite.urls import urlpatterns
 from socialsite.web.requests import SiteRequest, dispatch_by_method
 from socialsite.web.responses import json_response, respond
 from tests.support.browser import HttpBrowser
-from tests.support.own_json import UndeclaredJson, answering_addresses, declared_addresses
+from tests.support.own_json import UndeclaredJson, answering_addresses, declared_addresses, describes
 
 
 def test_exactly_the_declared_addresses_answer_json() -> None:
@@ -60,7 +60,7 @@ async def test_a_declared_answer_passes() -> None:
 def test_a_member_may_be_absent_only_with_a_question_mark() -> None:
     declared = OwnJson("account pinned? Filter")
     filter_members = set(ENTITIES["Filter"].split())
-    assert declared.describes({"account", *filter_members})
-    assert declared.describes({"account", "pinned", *filter_members})
-    assert not declared.describes({"pinned", *filter_members})
-    assert not declared.describes({"account", "mood", *filter_members})
+    assert describes(declared, {"account", *filter_members})
+    assert describes(declared, {"account", "pinned", *filter_members})
+    assert not describes(declared, {"pinned", *filter_members})
+    assert not describes(declared, {"account", "mood", *filter_members})
