@@ -4,6 +4,7 @@ NOTICE lists the sources and licences. A repeated load completes an interrupted 
 Times are shifted so that the newest post is three minutes old at the first load.
 """
 
+import asyncio
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ class DemoLoader:
 
     async def _set_avatar(self, account_id: AccountId, handle: str) -> None:
         if not (await self.accounts.get(account_id)).avatar:  # an earlier load may have set the picture
-            content = ContentFile((PICTURES / f"{handle}.png").read_bytes(), handle)
+            content = ContentFile(await asyncio.to_thread((PICTURES / f"{handle}.png").read_bytes), handle)
             row = await self.media.upload(owner_id=account_id, content=content, kind="avatar")
             await self.media_processing.handle(encode_job(EncodePicture(row.name, None, account_id)))
             await self.accounts.set_picture(account_id=account_id, kind="avatar", name=row.name)

@@ -7,6 +7,7 @@ import struct
 import tarfile
 import tempfile
 import unicodedata
+import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -68,8 +69,12 @@ class ArchiveFiles:
         """Raises ArchiveUnreadable."""
         self.folder = ""
         with readable():
-            self._archive = _open(file)
-            archive = self._archive
+            if _read_start(file).startswith(GZIP_MAGIC):
+                unpacked = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 the next line closes it
+                weakref.finalize(self, unpacked.close)
+                _unpack(file, unpacked)
+                file = unpacked
+            archive = self._archive = _open(file)
             members = archive.infolist() if isinstance(archive, zipfile.ZipFile) else _tar_members(archive)
         self._by_path: dict[str, Member] = {clean_path(_name_of(member)): member for member in members}
         self._by_folded_path: dict[str, Member] = {}
@@ -149,9 +154,6 @@ def _read_start(file: IO[bytes]) -> bytes:
 
 def _open(file: IO[bytes]) -> zipfile.ZipFile | tarfile.TarFile:
     start = _read_start(file)
-    if start.startswith(GZIP_MAGIC):
-        file = _unpack(file)
-        start = _read_start(file)
     if is_tar(start):
         return tarfile.TarFile(fileobj=cast(IO[bytes], _BoundedTar(file)))
     if not start.startswith(b"PK") and not zipfile.is_zipfile(file):
@@ -159,21 +161,20 @@ def _open(file: IO[bytes]) -> zipfile.ZipFile | tarfile.TarFile:
     return open_zip(file)
 
 
-def _unpack(file: IO[bytes]) -> IO[bytes]:
-    """Return a temporary file with the unpacked bytes. Raises ArchiveUnreadable if they are many.
+def _unpack(file: IO[bytes], unpacked: IO[bytes]) -> None:
+    """Write the unpacked bytes to a temporary file. Raises ArchiveUnreadable if they are many.
 
     The members of a tar are read in any order, for which a compressed file would be unpacked again and again.
     """
     max_bytes = min(TAR_MAX_BYTES, max(RATIO_FREE_BYTES, RATIO_MAX * file.seek(0, SEEK_END)))
     file.seek(0)
-    unpacked, size_bytes = tempfile.TemporaryFile(), 0  # noqa: SIM115 the archive closes it
+    size_bytes = 0
     with gzip.GzipFile(fileobj=file) as stream:
         while chunk := stream.read(1 << 20):
             size_bytes += len(chunk)
             if size_bytes > max_bytes:
                 raise ArchiveUnreadable("too_large", "it is too large when unpacked")
             unpacked.write(chunk)
-    return cast(IO[bytes], unpacked)
 
 
 class _BoundedTar:

@@ -24,7 +24,7 @@ from timelines.search.names import NameIndex
 from timelines.search.repository import PostIndex
 from timelines.text.tokenizer import name_prefixes
 
-POSTS_PER_BATCH = 5_000
+POSTS_PER_BATCH = 2_000
 """Posts whose postings are computed together. The more posts, the more of them have a term in common."""
 PENDING_PER_READ = 1_000
 PENDING_INTERVAL_S = 5.0

@@ -73,7 +73,8 @@ async def test_the_demo_shows_faces_bios_and_described_pictures(services: Servic
 
 def test_each_shipped_picture_is_used_and_has_a_licence() -> None:
     notice, stories = (FILES / "NOTICE").read_text("utf-8"), (FILES / "stories.jsonl").read_text("utf-8")
-    used = stories + "".join(f"{json.loads(line)['handle']}.png" for line in (FILES / "people.jsonl").open())
+    people = (FILES / "people.jsonl").read_text("utf-8").splitlines()
+    used = stories + "".join(f"{json.loads(line)['handle']}.png" for line in people)
     for file in PICTURES.iterdir():
         assert file.name in used
         assert file.stem in notice
