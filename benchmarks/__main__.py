@@ -1,8 +1,8 @@
 """`python -m benchmarks`: measure everything, and write docs/reference/benchmarks.md and README.md's figures.
 
 Each benchmark is a process of its own: if it fails or takes longer than MAX_S, the others are measured. The pages name
-the benchmarks that were not measured. Nothing of an earlier run is kept; `--rest` continues the last run if it was of
-the same commit. The exit status is 1 if a benchmark could not be measured, and 0 if a budget is missed.
+the benchmarks that were not measured. Nothing of an earlier run is kept; `--rest` continues the last run if the
+product is the same. The exit status is 1 if a benchmark could not be measured, and 0 if a budget is missed.
 
 `python -m benchmarks NAMES` measures these and only prints. `--quick` measures too little, and records nothing.
 `python -m benchmarks pages` writes both pages again from the record, `python -m benchmarks scale` writes
@@ -66,7 +66,9 @@ def main() -> None:
         return
     parser = arguments(argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__))
     parser.add_argument("names", nargs="*", metavar="NAMES", help=f"of {', '.join(MODULES)}; default all")
-    parser.add_argument("--rest", action="store_true", help="measure what the last run of this commit has not measured")
+    parser.add_argument(
+        "--rest", action="store_true", help="measure what the last run of this product has not measured"
+    )
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.names == ["pages"]:
@@ -101,7 +103,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
 
 def measure_all(options: argparse.Namespace) -> None:
     run = report.Run.read() if options.rest else None
-    if run is None or run.commit != machine.commit():
+    if run is None or not machine.has_product_of(run.commit):
         run = report.Run.begin(parse_plan(options).rounds)
     print(f"commit {run.commit}, load {machine.load():.1f}, {run.machine}", flush=True)
     for name in [name for name in MODULES if not run.has_measured(name)]:

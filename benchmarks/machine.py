@@ -17,6 +17,12 @@ def commit() -> str:
     return f"{revision}-dirty" if revision and changed else revision or "unknown"
 
 
+def has_product_of(commit: str) -> bool:
+    """Return whether the checkout differs from a clean commit in nothing but benchmarks, tests and documents."""
+    watched = (".", ":!benchmarks", ":!tests", ":!docs", ":!*.md")
+    return subprocess.run(["git", "diff", "--quiet", commit, "--", *watched], stderr=subprocess.DEVNULL).returncode == 0
+
+
 def description() -> str:
     """Return cores, memory and versions in one line."""
     server = _command_output("redis-server", "--version").split()
