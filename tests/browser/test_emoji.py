@@ -82,6 +82,7 @@ def test_a_dialog_stays_open_when_escape_closes_the_emoji(reader: OpenReader, ow
     me.go_to("/notifications/")
     me.page.keyboard.press("n")
     me.page.locator("dialog.sheet").get_by_role("button", name="Emoji").click()
+    expect(me.page.get_by_role("combobox", name="Search by name")).to_be_focused()
     me.page.keyboard.press("Escape")
     expect(me.page.locator("dialog.sheet textarea[name=text]")).to_be_focused()
 
