@@ -3,6 +3,7 @@
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from typing import Unpack
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
@@ -12,7 +13,7 @@ from socialsite.service import Service
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import CannotFollowSelf, FollowingCapReached, FollowRequestsCapReached
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
-from timelines.graph.follow import OPEN_REQUESTS_CAP, Follow, FollowCursor, FollowPage
+from timelines.graph.follow import OPEN_REQUESTS_CAP, AccountsPart, Follow, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.notifications.kinds import FOLLOW, REQUEST
@@ -67,30 +68,16 @@ class FollowingService(Service):
         async with invalidate_around(self.homes, follower_id):
             return await self.follows.remove(follower_id, followed_id)
 
-    async def followers(
-        self,
-        account_id: AccountId,
-        *,
-        viewer_id: AccountId | None = None,
-        cursor: FollowCursor | None = None,
-        limit: int = 30,
-    ) -> FollowPage:
+    async def followers(self, account_id: AccountId, **part: Unpack[AccountsPart]) -> FollowPage:
         """Return a page of followers, newest first, without accounts that a block hides from the viewer."""
-        return await self._page(partial(self.follows.followers, account_id), viewer_id, cursor, limit)
+        return await self._page(partial(self.follows.followers, account_id), **part)
 
-    async def following(
-        self,
-        account_id: AccountId,
-        *,
-        viewer_id: AccountId | None = None,
-        cursor: FollowCursor | None = None,
-        limit: int = 30,
-    ) -> FollowPage:
+    async def following(self, account_id: AccountId, **part: Unpack[AccountsPart]) -> FollowPage:
         """Return a page of followed accounts, newest first, without accounts that a block hides from the viewer."""
-        return await self._page(partial(self.follows.following, account_id), viewer_id, cursor, limit)
+        return await self._page(partial(self.follows.following, account_id), **part)
 
     async def _page(
-        self, read: ReadPage, viewer_id: AccountId | None, cursor: FollowCursor | None, limit: int
+        self, read: ReadPage, viewer_id: AccountId | None = None, cursor: FollowCursor | None = None, limit: int = 30
     ) -> FollowPage:
         find_blocked = None if viewer_id is None else partial(self.blocks_and_mutes.blocked_either_way, viewer_id)
         return await load_visible_page(self.accounts, read, cursor, limit, find_blocked)

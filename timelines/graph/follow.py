@@ -7,7 +7,7 @@ edge first (PassCursor). Both cursors are exclusive: no edge is read twice, even
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Self, TypeVar, cast
+from typing import Generic, NamedTuple, Self, TypedDict, TypeVar, cast
 
 from socialsite.ids import AccountId
 
@@ -104,6 +104,14 @@ class FollowCursor:
         if match is None:
             raise ValueError("not a cursor")
         return cls(int(match[1]), AccountId(int(match[2])))
+
+
+class AccountsPart(TypedDict, total=False):
+    """The viewer of a page of accounts, its cursor and its size."""
+
+    viewer_id: AccountId | None
+    cursor: FollowCursor | None
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)

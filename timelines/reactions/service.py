@@ -8,6 +8,7 @@ action returns the original post with its current counts.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Unpack
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
@@ -19,7 +20,7 @@ from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.service import Service
 from socialsite.store import Store
 from timelines.errors import NotBoostable, PostNotFound
-from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.graph.follow import AccountsPart, FollowCursor, FollowPage
 from timelines.live_updates.service import LiveService
 from timelines.notifications.kinds import LIKE
 from timelines.notifications.pending import PendingNotification, PendingNotificationService
@@ -144,34 +145,20 @@ class ReactionsService(Service):
         boost_id = await self.reactions.find_score(ReactionKind.BOOST, original_id, account_id)
         return None if boost_id is None else await self.pipeline.find_visible(account_id, PostId(boost_id))
 
-    async def likers(
-        self,
-        post_id: PostId,
-        *,
-        viewer_id: AccountId | None,
-        cursor: FollowCursor | None = None,
-        limit: int = DEFAULT_LIMIT,
-    ) -> FollowPage:
+    async def likers(self, post_id: PostId, **part: Unpack[AccountsPart]) -> FollowPage:
         """Return the accounts that like the post, without accounts hidden from the viewer.
 
         The last like comes first.
         """
-        return await self._accounts(ReactionKind.LIKE, post_id, viewer_id, cursor, limit)
+        return await self._accounts(ReactionKind.LIKE, post_id, **part)
 
-    async def boosters(
-        self,
-        post_id: PostId,
-        *,
-        viewer_id: AccountId | None,
-        cursor: FollowCursor | None = None,
-        limit: int = DEFAULT_LIMIT,
-    ) -> FollowPage:
+    async def boosters(self, post_id: PostId, **part: Unpack[AccountsPart]) -> FollowPage:
         """Return the accounts that boost the post, as `likers` does.
 
         A boost is a post, so private and limited boosters are shown to their followers only.
         """
-        find_hidden = partial(self._find_unfollowed_private, viewer_id)
-        return await self._accounts(ReactionKind.BOOST, post_id, viewer_id, cursor, limit, find_hidden)
+        find_hidden = partial(self._find_unfollowed_private, part.get("viewer_id"))
+        return await self._accounts(ReactionKind.BOOST, post_id, find_hidden=find_hidden, **part)
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
         """Undo up to `limit` likes and boosts of a deleted account. Return True if reactions may be left."""
@@ -188,9 +175,9 @@ class ReactionsService(Service):
         self,
         kind: ReactionKind,
         post_id: PostId,
-        viewer_id: AccountId | None,
-        cursor: FollowCursor | None,
-        limit: int,
+        viewer_id: AccountId | None = None,
+        cursor: FollowCursor | None = None,
+        limit: int = DEFAULT_LIMIT,
         find_hidden: FindBlocked | None = None,
     ) -> FollowPage:
         entry = await self._load_visible(post_id, viewer_id)
