@@ -8,6 +8,7 @@ from socialsite.store import Node, Reply, Store, StoreUnavailable
 from socialsite.store.node import BULK_MIN_COMMANDS
 from tests.support.nodes import SingleNodeTopology
 from timelines import keys
+from timelines.cached_timelines.delivery import ENCODED_DELETIONS_MIN
 from timelines.cached_timelines.repository import CachedHead, CachedTimelines
 from timelines.cached_timelines.spec import LATE_MS, TimelineCacheSpec
 
@@ -181,6 +182,24 @@ async def test_an_invalidation_cancels_a_build_in_progress(homes: CachedTimeline
     await homes.invalidate(ALICE)
     assert not await homes.finish_build(ALICE, token, [at(300)], 0)
     assert await homes.read(ALICE, 5) is None
+
+
+async def test_a_large_invalidation_deletes_its_timelines_and_no_other(homes: CachedTimelines, store: Store) -> None:
+    await built(homes, [at(500)])
+    others = [*range(ALICE + 1, ALICE + 1 + 3 * BULK_MIN_COMMANDS)]
+    await homes.invalidate_many(others)
+    assert (await head(homes)).ids == (at(500),)
+    await homes.invalidate_many([*others, ALICE])
+    assert await elements(store) == []
+
+
+async def test_an_invalidation_with_a_lost_reply_is_repeated(store: Store, clock: FixedClock) -> None:
+    node = SlowNode(node_of_home(store), clock, lose_reply=True)
+    homes = homes_on(node, clock)
+    await built(homes, [at(500)])
+    await homes.invalidate_many([ALICE] * ENCODED_DELETIONS_MIN)
+    assert await elements(store) == []
+    await node.close()
 
 
 async def test_a_second_builder_cannot_finish_the_build_of_the_first(homes: CachedTimelines) -> None:

@@ -5,7 +5,7 @@ import pytest
 from socialsite.ids import PostId, id_at
 from socialsite.store.errors import CommandRefused
 from timelines import keys
-from timelines.cached_timelines.delivery import encode_pushes, require_length, shortest_first
+from timelines.cached_timelines.delivery import encode_for_owners, encode_pushes, require_length, shortest_first
 from timelines.cached_timelines.repository import parse_cached_head
 from timelines.cached_timelines.spec import MAX_DISORDER_MS
 
@@ -57,3 +57,11 @@ def test_a_pass_is_encoded_in_the_redis_protocol() -> None:
     first = b"*3\r\n$6\r\nLPUSHX\r\n$18\r\ntimelines:{7}:home\r\n$2\r\n99\r\n"
     second = b"*3\r\n$6\r\nLPUSHX\r\n$21\r\ntimelines:{1234}:home\r\n$2\r\n99\r\n"
     assert payload == first + first.replace(b"{7}", b"{8}") + second
+
+
+def test_deletions_are_encoded_like_a_pass() -> None:
+    payload = encode_for_owners(b"*2\r\n$3\r\nDEL\r\n", keys.LIST_TIMELINE_KEY_PATTERN, [b"7", b"8", b"12"])
+    assert payload == b"".join(
+        b"*2\r\n$3\r\nDEL\r\n$%d\r\n%b\r\n" % (len(key), key)
+        for key in (keys.list_timeline(number).encode() for number in (7, 8, 12))
+    )
