@@ -10,6 +10,7 @@ from functools import partial
 
 import structlog
 
+from socialsite.concurrency import run_together
 from socialsite.ids import PostId
 from socialsite.maintenance.key_families import is_disposable
 from socialsite.maintenance.scanning import OnProgress, count_keys, ignore_progress, sample_keys, scan_raw_keys
@@ -120,14 +121,20 @@ class Audit:
             yield [key for key, exists in zip(owned, exist, strict=True) if exists or exist[0]]
 
     async def _check(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
-        discrepancies: list[Discrepancy] = []
-        for check, family_keys in self._checks.group(checked).items():
-            try:
-                discrepancies += [found async for found in check.check(reader, family_keys)]
-            except UNREADABLE:
-                for key in family_keys:
-                    discrepancies += await self._check_alone(reader, check, key)
-        return discrepancies
+        """Check keys. The client compares the replies for one family while the servers read those for another."""
+        groups = self._checks.group(checked).items()
+        discrepancies = await run_together(
+            *(self._check_family(reader, check, family_keys) for check, family_keys in groups)
+        )
+        return [found for some in discrepancies for found in some]
+
+    async def _check_family(
+        self, reader: AuditReader, check: FamilyCheck, family_keys: Sequence[Key]
+    ) -> list[Discrepancy]:
+        try:
+            return [found async for found in check.check(reader, family_keys)]
+        except UNREADABLE:
+            return [found for key in family_keys for found in await self._check_alone(reader, check, key)]
 
     async def _check_alone(self, reader: AuditReader, check: FamilyCheck, key: Key) -> list[Discrepancy]:
         """Check one key. Return a discrepancy if the key has a wrong type or is unreadable.
