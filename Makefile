@@ -16,7 +16,7 @@ nightly: PER_PROCESSOR := 3
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal -n $${TEST_PROCESSES:-$$(($(PER_PROCESSOR) * $$(getconf _NPROCESSORS_ONLN)))}
 
 .DEFAULT_GOAL := help
-.PHONY: help run test programs bundled nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench tables screenshots lighthouse validity pins messages release format clean distclean
+.PHONY: help run test programs bundled nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench scale tables screenshots lighthouse validity pins messages release format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -113,6 +113,9 @@ mutation: $(VENV)/.dev ## Change recipes and repositories and see that tests fai
 
 bench: $(VENV)/.dev ## Measure all budgets in one run into docs/reference/benchmarks.md and README (ARGS="B5 --quick" prints)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+scale: $(VENV)/.dev ## Fill a cluster with 1,000,000 accounts and measure it, an hour (ARGS="--accounts 100000 --follows 5000000 --posts 500000")
+	@$(BIN)/python -m benchmarks.full_scale $(ARGS)
 
 tables: $(VENV)/.dev ## Write the tables of docs/reference that repeat a declaration
 	@$(KEYED) $(BIN)/python -m tests.support.generated_tables

@@ -27,10 +27,11 @@ from benchmarks.servers import BenchmarkDaphne, cpu_s, running_daphne, running_w
 from benchmarks.web import CSRF, HEADERS, request
 
 if TYPE_CHECKING:
+    from redis import Redis, RedisCluster
+
     from socialsite.container import Services
     from socialsite.ids import AccountId, PostId
     from socialsite.store import Command
-    from tests.support.redis_server import RedisServer
     from timelines.posts.post import Post
 
 ACCOUNTS, POSTS, READERS = 100_000, 1_000_000, 10_000
@@ -49,8 +50,10 @@ CORPORA = ("posts/ubuntu-irc.jsonl.gz", "posts/whitehouse-flotus.jsonl.gz", "pos
 class AsMetSite:
     """A running site: its processes, and the requests of its readers."""
 
-    redis: "RedisServer"
+    redis_pids: Sequence[int]
     redis_url: str
+    jobs: "Redis | RedisCluster"
+    """A client of the server with the jobs."""
     port: int
     cookies: dict["AccountId", str]
     web: BenchmarkDaphne
@@ -61,7 +64,7 @@ class AsMetSite:
     @property
     def cpu_s(self) -> float:
         """The processor seconds of all web processes, the worker and Redis."""
-        return self.web.cpu_s + cpu_s(self.worker) + cpu_s(self.redis.pid)
+        return self.web.cpu_s + cpu_s(self.worker) + sum(map(cpu_s, self.redis_pids))
 
     def homes(self, readers_count: int = READERS) -> list[bytes]:
         """Return the requests of a load, by readers chosen by a power law."""
@@ -123,8 +126,7 @@ class AsMetSite:
         """Wait until every home has the published posts: the stream of jobs is empty."""
         from tests.support.waiting import eventually
 
-        with self.redis.client() as client:
-            await eventually(lambda: not client.xlen("jobs:{outbox}:stream"), timeout_s=60)
+        await eventually(lambda: not self.jobs.xlen("jobs:{outbox}:stream"), timeout_s=60)
 
 
 async def read_body(reader: asyncio.StreamReader, head: bytes) -> None:
@@ -139,23 +141,36 @@ async def read_body(reader: asyncio.StreamReader, head: bytes) -> None:
 async def as_met_site(plan: Plan) -> AsyncIterator[AsMetSite]:
     """Populate a store and run the site on it."""
     prepare()
-    os.environ.update(TRUSTED_PROXIES="127.0.0.1", COMPRESS_PAGES="0")  # of the processes behind nginx
     from socialsite.service_config import ServiceConfig
     from socialsite.startup import open_services
-    from tests.support.ports import free_ports
+    from tests.support.ports import free_port
     from tests.support.redis_server import RedisServer
 
-    redis_port, port = free_ports(2)
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+    redis_port = free_port()
+    with contextlib.ExitStack() as stack:
         redis = RedisServer(aof=True, options=("--port", str(redis_port), "--bind", "127.0.0.1"))
         stack.callback(redis.stop)
         redis.start()
         url = f"redis://127.0.0.1:{redis_port}/0"
         async with open_services(url, ServiceConfig()) as services:
             cookies = await populate(services, plan)
+        yield stack.enter_context(running_site(url, [redis.pid], redis.client(), cookies))
+
+
+@contextlib.contextmanager
+def running_site(
+    url: str, redis_pids: Sequence[int], jobs: "Redis | RedisCluster", cookies: dict["AccountId", str]
+) -> Iterator[AsMetSite]:
+    """Run a web process behind nginx, and a worker, on a populated store."""
+    from tests.support.ports import free_port
+
+    os.environ.update(TRUSTED_PROXIES="127.0.0.1", COMPRESS_PAGES="0")  # of the processes behind nginx
+    port = free_port()
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         web = stack.enter_context(running_daphne("socialsite.asgi:application", REDIS_URL=url))
         stack.enter_context(running_proxy(Path(name), port, web.port))
-        yield AsMetSite(redis, url, port, cookies, web, stack.enter_context(running_worker(url)))
+        worker = stack.enter_context(running_worker(url))
+        yield AsMetSite(redis_pids, url, jobs, port, cookies, web, worker)
 
 
 @contextlib.contextmanager
