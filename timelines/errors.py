@@ -195,6 +195,13 @@ class ListMembersCapReached(Conflict):
     message = _("This list has as many members as this site allows.")
 
 
+class MemberLeftList(Conflict):
+    """The account left this list when it was public."""
+
+    code = "member_left"
+    message = _("This account left the list and cannot be added again.")
+
+
 class CannotBlockOrMuteSelf(Invalid):
     code = "relating_to_yourself"
     message = _("You cannot do this to yourself.")

@@ -19,9 +19,11 @@ from socialsite.store.pair_partitions import partition_of_pair
 
 BOOKMARKS_CAP = 10_000
 HASHTAG_CAP = 1000
+LEFT_LISTS_CAP = 1_000
 MUTED_THREADS_CAP = 200
 NOTIFICATIONS_CAP = 1_000
 PINS_CAP = 5
+PUBLIC_LISTS_CAP = 1_000
 
 # fmt: off
 # Posts.
@@ -125,6 +127,9 @@ boosts_hidden = key_by_id("timelines:{<account>}:quieted", "zset", "ids of accou
     plain_name="boosts hidden", cap="HIDDEN_BOOSTS_CAP")
 exclusive_lists = key_by_id("timelines:{<account>}:exclusive", "set",
     "ids of the account's exclusive lists (their members leave home)", cap="LISTS_PER_ACCOUNT")
+left_lists = key_by_id("timelines:{<account>}:left", "zset",
+    "ids of lists of others that the account left, by ms: nobody adds it again; the newest stay",
+    plain_name="left lists", cap=LEFT_LISTS_CAP)
 keyword_filters = key_by_id("timelines:{<account>}:filters", "hash", "keyword filters (MessagePack), by their number",
     cap="FILTERS_CAP")
 muted_threads = key_by_id("timelines:{<account>}:threads", "zset",
@@ -221,10 +226,13 @@ list_members: EdgeKey = key_family("follows:{<partition>}:members:<list>", "zset
 lists_with_account: EdgeKey = key_family("follows:{<partition>}:listed:<account>", "zset",
     "ids of lists with the account as a member, by ms", mirror="follows:{<partition>}:members:<list>", cap="none")
 account_list = key_by_id("timelines:{l<list>}:list", "hash",
-    "owner, title, created_ms, replies (which it shows), of a virtual list operation and parts (ids of lists); during"
-    " deletion `deleted` and owner only", lifetime="none; deleted 24 h", backup_pass=BackupPass.BODIES)
+    "owner, title, created_ms, replies (which it shows), of a virtual list operation and parts (ids of lists), of a"
+    " public list public_ms and description; during deletion `deleted` and owner only", lifetime="none; deleted 24 h",
+    backup_pass=BackupPass.BODIES)
 list_index = key_by_id("timelines:{<account>}:lists", "zset", "ids of the account's own lists", cap="LISTS_PER_ACCOUNT",
     purged_apart=True)
+public_lists = single_key("timelines:{lists}:public", "zset",
+    "ids of public lists, by the ms since when they are public; the newest stay", role=DERIVED, cap=PUBLIC_LISTS_CAP)
 list_id_counter = single_key("timelines:{ids}:lists", "string", "the last list id given out",
     backup_pass=BackupPass.BODIES)
 imported_graph_ranks = single_key("timelines:{graph}:ranks", "zset",

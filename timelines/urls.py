@@ -28,6 +28,7 @@ from timelines.polls import views as polls
 from timelines.previews import views as previews
 from timelines.profiles import views as profiles
 from timelines.profiles.pictures import save_profile, set_avatar, set_header
+from timelines.public_lists import views as public_lists
 from timelines.publishing import views as posts
 from timelines.publishing.pictures import picture_dialogs
 from timelines.push import views as push
@@ -208,8 +209,11 @@ urlpatterns = [
     path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),
     path("@<handle:handle>/lists/", dispatch_by_method(GET=lists.choose_for_account), name="account-lists"),
     path("lists/", limited("list", lists.create, GET=lists.index), name="lists"),
-    path("lists/<id:list_id>/", dispatch_by_method(GET=redirect_date_queries(lists.show)), name="list"),
+    path("lists/<id:list_id>/", dispatch_by_method(GET=redirect_date_queries(public_lists.show)), name="list"),
     path("lists/<id:list_id>/edit/", limited("list", lists.edit), name="list-edit"),
+    path("lists/<id:list_id>/follow/", limited("follow", writing(public_lists.follow_all)), name="list-follow"),
+    path("lists/<id:list_id>/unfollow/", limited("follow", public_lists.unfollow_all), name="list-unfollow"),
+    path("lists/<id:list_id>/leave/", limited("list", public_lists.leave), name="list-leave"),
     path("lists/<id:list_id>/delete/", limited("list", lists.delete), name="list-delete"),
     path("lists/<id:list_id>/members/", limited("list", lists.add_member), name="list-members"),
     path(

@@ -31,6 +31,7 @@ from timelines.previews.service import PreviewService
 from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
+from timelines.public_lists.service import PublicListService
 from timelines.push.jobs import PushSending
 from timelines.push.service import RETRY_POLICY as PUSH_RETRIES
 from timelines.push.service import PushService
@@ -136,6 +137,11 @@ class TimelineServices(AccountServices):
             rules=ListRules(data.lists, data.members, data.follows), reading=self.reading, follows=data.follows,
             follow_requests=data.follow_requests, live=self.live, limits=self.action_limits,
             members_cap=config.list_members_cap,
+        )  # fmt: skip
+        self.public_lists = PublicListService(
+            store=store, lists=self.lists, repository=data.lists, memberships=data.members, accounts=self.accounts,
+            following=self.following, follow_requests=self.follow_requests, blocks_and_mutes=data.blocks_and_mutes,
+            pipeline=self.pipeline, limits=self.action_limits, clock=clock, site=self.site,
         )  # fmt: skip
         self.filters = FilterService(filters=data.filters, live=self.live, limits=self.action_limits)
         self.followed_hashtags = FollowedHashtagService(repository=data.followed_hashtags, limits=self.action_limits)

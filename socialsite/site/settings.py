@@ -53,6 +53,8 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """The ids of accounts that are not suggested, and not in the directory."""
     held_posts: tuple[str, ...] = ()
     """The ids of posts that are not among the popular posts."""
+    held_lists: tuple[str, ...] = ()
+    """The ids of lists that are not public, whatever their owners choose."""
     reviews_trends: bool = False
     suggests_accounts: bool = True
     default_language: str = ""
@@ -89,13 +91,13 @@ TEXT_LENGTHS = {
 LIST_SIZES = {
     "rules": (100, 300), "blocked_words": (500, 100), "blocked_hosts": (500, 253), "blocked_mail_domains": (500, 253),
     "held_hashtags": (500, 100), "allowed_hashtags": (500, 100), "held_accounts": (500, 20),
-    "held_posts": (500, 20),
+    "held_posts": (500, 20), "held_lists": (500, 20),
     "staff": (20, 21),
 }  # fmt: skip
 """Field -> maximum number of entries, and of characters of an entry."""
 LOWERCASE_LISTS = frozenset({"staff", "blocked_hosts", "blocked_mail_domains"})
 HASHTAG_LISTS = frozenset({"held_hashtags", "allowed_hashtags"})
-ID_LISTS = frozenset({"held_accounts", "held_posts"})
+ID_LISTS = frozenset({"held_accounts", "held_posts", "held_lists"})
 NEWCOMER_DAYS_MAX = 365
 TEXTS = ("about", "privacy", "terms")
 FIELDS = tuple(name for name in SiteSettings.__struct_fields__ if not name.endswith("_ms"))

@@ -9,7 +9,7 @@ from socialsite.container import Services
 from tests.support.world import Person, World, ids_on
 from timelines.errors import PostNotFound
 from timelines.ids import ListId
-from timelines.pages.page import TimelinePage
+from timelines.pages.page import PageRequest, TimelinePage
 from timelines.posts.post import Post
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.search.query import parse_query
@@ -30,6 +30,8 @@ class VisibilityScenario:
     answer: Post
     bobs: ListId
     carols: ListId
+    daves: ListId
+    """A public list of Dave's, with Bob."""
 
     @property
     def now_ms(self) -> int:
@@ -41,6 +43,8 @@ class VisibilityScenario:
         alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
         await alice.follows(bob)
         bobs, carols = [(await alice.makes_list(member)).id for member in (bob, carol)]
+        daves = (await dave.makes_list(bob)).id
+        await services.lists.edit(owner_id=dave.id, list_id=daves, public_ms=services.clock.now_ms())
         question = await alice.publishes("who has something to drink?")
         post = await bob.publishes("a cup of #tea")
         answer = await bob.publishes("I have tea", in_reply_to=question)
@@ -49,7 +53,7 @@ class VisibilityScenario:
         await services.reactions.like(account_id=dave.id, post_id=post.id, now_ms=now_ms)
         await world.deliver_all()
         await services.popular.refill()
-        return cls(services, world, alice, bob, carol, post, question, answer, bobs, carols)
+        return cls(services, world, alice, bob, carol, post, question, answer, bobs, carols, daves)
 
     def has(self, page: TimelinePage, post: Post | None = None) -> bool:
         return (post or self.post).id in ids_on(page)
@@ -69,6 +73,13 @@ async def on_profile(scene: VisibilityScenario) -> bool:
 
 async def on_list(scene: VisibilityScenario) -> bool:
     return scene.has(await scene.services.lists.read_timeline(scene.bobs, viewer_id=scene.alice.id))
+
+
+async def on_public_list(scene: VisibilityScenario) -> bool:
+    lists = scene.services.public_lists
+    account_list = await lists.find(scene.daves, scene.alice.id)
+    ids = await lists.member_ids(account_list, scene.alice.id)
+    return scene.has(await lists.read_timeline(account_list, ids, PageRequest(), scene.alice.id))
 
 
 async def on_tag(scene: VisibilityScenario) -> bool:
@@ -132,6 +143,7 @@ PROBES: dict[str, Probe] = {  # places where Alice may see Bob's posts
     "home": on_home,
     "profile": on_profile,
     "list": on_list,
+    "public list": on_public_list,
     "tag": on_tag,
     "public": on_public,
     "popular": among_popular,

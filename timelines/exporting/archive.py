@@ -283,8 +283,9 @@ class ArchiveWriter:
         await self._write_csv("account_notes.csv", [header, *((about[id], notes[id]) for id in about)])
         lists = (await at.lists.page(self._id, None, LISTS_PER_ACCOUNT)).lists
         members = await at.members.member_ids_of(each.id for each in lists)
-        on_lists = [(each.title, list((await self._addresses(sorted(members[each.id]))).values())) for each in lists]
-        await self._write_csv("lists.csv", [(title, each) for title, on_list in on_lists for each in on_list])
+        addresses = [list((await self._addresses(sorted(members[each.id]))).values()) for each in lists]
+        on_lists = [(each.title, on_list, each.description) for each, on_list in zip(lists, addresses, strict=True)]
+        await self._write_csv("lists.csv", [(title, each) for title, on_list, _ in on_lists for each in on_list])
         tags = await at.followed_hashtags.all(self._id)
         await self._write_csv("followed_tags.csv", [[tag] for tag in tags])
         filters = [each for each in await at.filters.all(self._id) if each.phrase]

@@ -1,14 +1,19 @@
 """Presents rows of accounts with the viewer's relation to each account."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
+import msgspec
 from django.http import HttpResponse
+from django.template.loader import render_to_string
+from django.utils.translation import get_language
 
 from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import AccountId
 from socialsite.store import Read
+from socialsite.web.page_cache import Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
 from socialsite.web.responses import json_response, page_response
 from timelines.following.follow_requests import FollowRequestService
@@ -52,3 +57,23 @@ async def accounts_with_follow_state(request: SiteRequest, account_ids: Sequence
         }
         for account in accounts
     ]
+
+
+def account_rows(accounts: Iterable[TemplateContext], viewer_id: AccountId | None) -> Placeholder | str:
+    """Return rows of timelines/_account.html for a page that is cached, or ""."""
+    language, viewer = get_language() or "", None if viewer_id is None else str(viewer_id)
+    return join_rows(
+        _render_account(msgspec.json.encode(each), viewer not in (None, each["id"]), language) for each in accounts
+    )
+
+
+def join_rows(rows: Iterable[str]) -> Placeholder | str:
+    parts = RenderedParts(row.encode() for row in rows)
+    return Placeholder(parts) if parts else ""
+
+
+@lru_cache(maxsize=2_048)
+def _render_account(account: bytes, has_button: bool, language: str) -> str:
+    """Render the row of an account, given as JSON. `language` is the active language, a part of the cache key."""
+    viewer = {"handle": ""} if has_button else None
+    return render_to_string("timelines/_account.html", {"account": msgspec.json.decode(account), "viewer": viewer})

@@ -11,6 +11,9 @@ from timelines.text.post_text import grapheme_count, normalize_text
 TITLE_MAX_GRAPHEMES = 50
 TITLE_MAX_BYTES = 1000  # a grapheme has no maximum length: 50 graphemes could be a megabyte
 LISTS_PER_ACCOUNT = 100
+PUBLIC_MEMBERS_CAP = 150
+"""The most members of a public list, which everybody may read and follow."""
+DESCRIPTION_MAX_GRAPHEMES = 300
 ReplyPolicy = Literal["none", "members", "followed", "all"]
 """The replies that a list shows: none, replies to its members, replies to accounts that its owner follows, or all.
 
@@ -24,7 +27,7 @@ _LINE_END = re.compile(r"[\t\n\r\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class AccountList:
-    """A list, which only its owner sees."""
+    """A list, which only its owner sees unless the owner made it public."""
 
     id: ListId
     owner_id: AccountId
@@ -34,6 +37,9 @@ class AccountList:
     operation: Operation | None = None
     """How the members are derived from the members of `parts`. It is None for a list with members of its own."""
     parts: tuple[ListId, ...] = ()
+    description: str = ""
+    public_ms: int = 0
+    """When the owner made the list public (Unix ms), or 0 if it is not public."""
 
 
 class ListPage(NamedTuple):

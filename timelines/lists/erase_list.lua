@@ -7,6 +7,6 @@ if redis.call('HEXISTS', KEYS[1], 'owner') == 0 then
   return 0
 end
 redis.call('HSET', KEYS[1], 'deleted', 1)
-redis.call('HDEL', KEYS[1], 'title', 'created_ms', 'replies', 'operation', 'parts')
+redis.call('HDEL', KEYS[1], 'title', 'created_ms', 'replies', 'operation', 'parts', 'description', 'public_ms')
 redis.call('PEXPIRE', KEYS[1], ARGV[1], 'NX')
 return 1

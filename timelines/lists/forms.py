@@ -36,10 +36,11 @@ def mark_submitted_parts(choices: list[TemplateContext], form_data: Mapping[str,
 
 def apply_submitted_settings(shown: Json, form_data: Mapping[str, str]) -> Json:
     """Return the JSON of a list with the submitted settings."""
-    names = ("replies", "operation") if shown["operation"] else ("replies",)
+    names = ("replies", "operation") if shown["operation"] else ("replies", "description")
     submitted: Json = {name: form_data[name] for name in names if name in form_data}
-    if "exclusive" in form_data:
-        submitted["exclusive"] = form_data["exclusive"] == "1"
+    for name in ("exclusive", "public"):
+        if name in form_data:
+            submitted[name] = form_data[name] == "1"
     return {**shown, **submitted}
 
 
@@ -56,22 +57,31 @@ class ListForm:
     exclusive: bool | None
     operation: str | None
     parts: tuple[ListId, ...] | None
+    description: str | None
+    public: bool | None
 
     @classmethod
     def parse(cls, fields: Mapping[str, str]) -> "ListForm":
         """Parse the fields. Raises ListInvalid."""
-        exclusive = fields.get("exclusive")
         return cls(
             fields.get("title"),
             fields.get("replies"),
-            None if exclusive is None else exclusive not in ("", "0", "false"),
+            _parse_flag(fields, "exclusive"),
             fields.get("operation") or None,
             _parse_parts(fields),
+            fields.get("description"),
+            _parse_flag(fields, "public"),
         )
 
     @property
     def is_empty(self) -> bool:
-        return (self.title, self.replies, self.exclusive, self.operation, self.parts) == (None,) * 5
+        values = self.title, self.replies, self.exclusive, self.operation, self.parts, self.description, self.public
+        return values == (None,) * len(values)
+
+
+def _parse_flag(fields: Mapping[str, str], name: str) -> bool | None:
+    value = fields.get(name)
+    return None if value is None else value not in ("", "0", "false")
 
 
 def _parse_parts(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:

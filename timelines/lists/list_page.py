@@ -133,4 +133,6 @@ def list_json(found: AccountList, members: int, *, exclusive: bool = False, miss
         "operation": found.operation,
         "parts": [str(part) for part in found.parts],
         "missing": [str(part) for part in missing],
+        "description": found.description,
+        "public": found.public_ms > 0,
     }

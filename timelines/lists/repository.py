@@ -18,7 +18,7 @@ from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPag
 
 EDIT_LIST = load_script("edit_list.lua", __package__)
 ERASE_LIST = load_script("erase_list.lua", __package__)
-FIELDS = ("owner", "title", "created_ms", "deleted", "replies", "operation", "parts")
+FIELDS = ("owner", "title", "created_ms", "deleted", "replies", "operation", "parts", "description", "public_ms")
 DELETED_TRACE_MS = 24 * 3_600_000
 """The hash of a deleted list keeps its owner for this time, so that the deletion may be repeated."""
 
@@ -34,7 +34,7 @@ class Lists:
         account_list = replace(account_list, id=await self.next_id())
         key, index = keys.account_list(account_list.id), keys.list_index(account_list.owner_id)
         fields: dict[str, str | int] = {"owner": account_list.owner_id, "created_ms": account_list.created_ms}
-        fields |= _encode_settings(account_list)
+        fields |= {name: value for name, value in _encode_settings(account_list).items() if value}
         await self._timelines.execute("HSET", key, *(part for pair in fields.items() for part in pair))
         await self._timelines.execute("ZADD", index, account_list.id, account_list.id)
         return account_list
@@ -86,6 +86,30 @@ class Lists:
         key = keys.exclusive_lists(owner_id)
         await self._timelines.write("SADD" if exclusive else "SREM", key, list_id)
 
+    async def set_public(self, list_id: ListId, public_ms: int) -> None:
+        """Add the list to the index of public lists, or remove it if `public_ms` is 0. The newest lists stay."""
+        index = keys.public_lists()
+        if not public_ms:
+            await self._timelines.write("ZREM", index, list_id)
+            return
+        commands = ("ZADD", index, public_ms, list_id), ("ZREMRANGEBYRANK", index, 0, -keys.PUBLIC_LISTS_CAP - 1)
+        await self._timelines[index].execute_all(commands)
+
+    async def newest_public(self, limit: int) -> list[AccountList]:
+        """Return public lists, the newest first."""
+        ids = await self._timelines.execute("ZRANGE", keys.public_lists(), 0, limit - 1, "REV")
+        lists = await self.find_many(ListId(int(member)) for member in ids)
+        return [each for each in lists if each is not None and each.public_ms]
+
+    async def leave(self, account_id: AccountId, list_id: ListId, now_ms: int) -> None:
+        """Store that the account left a list, so that nobody adds it again. The newest LEFT_LISTS_CAP stay."""
+        key = keys.left_lists(account_id)
+        commands = ("ZADD", key, now_ms, list_id), ("ZREMRANGEBYRANK", key, 0, -keys.LEFT_LISTS_CAP - 1)
+        await self._timelines[key].execute_all(commands)
+
+    async def has_left(self, account_id: AccountId, list_id: ListId) -> bool:
+        return await self._timelines.execute("ZSCORE", keys.left_lists(account_id), list_id) is not None
+
     async def mark_deleted(self, owner_id: AccountId, list_id: ListId) -> bool:
         """Mark a list as deleted. Return False if it is erased or has another owner."""
         return await self._edit(owner_id, list_id, {"deleted": 1})
@@ -101,6 +125,7 @@ class Lists:
         """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
         await self._timelines[key].execute(*ERASE_LIST.command((key,), (DELETED_TRACE_MS,)))
+        await self.set_public(list_id, 0)
         await self._timelines[index].execute_all(
             [("SREM", keys.exclusive_lists(owner_id), list_id), ("ZREM", index, list_id)]
         )
@@ -168,14 +193,19 @@ class ListMembers:
 
 def _encode_settings(account_list: AccountList) -> dict[str, str | int]:
     """Return the hash fields with the title and the settings of a list."""
-    fields: dict[str, str | int] = {"title": account_list.title, "replies": account_list.replies}
+    fields: dict[str, str | int] = {
+        "title": account_list.title,
+        "replies": account_list.replies,
+        "description": account_list.description,
+        "public_ms": account_list.public_ms,
+    }
     if account_list.operation is not None:
         fields |= {"operation": account_list.operation, "parts": " ".join(map(str, account_list.parts))}
     return fields
 
 
 def _parse_list(list_id: ListId, reply: Reply) -> AccountList | None:
-    owner, title, created_ms, deleted, replies, operation, parts = reply
+    owner, title, created_ms, deleted, replies, operation, parts, description, public_ms = reply
     if owner is None or deleted is not None:
         return None
     return AccountList(
@@ -186,4 +216,6 @@ def _parse_list(list_id: ListId, reply: Reply) -> AccountList | None:
         replies=cast(ReplyPolicy, replies.decode()) if replies else "all",
         operation=cast(Operation, operation.decode()) if operation else None,
         parts=tuple(ListId(int(part)) for part in parts.split()) if parts else (),
+        description=description.decode() if description else "",
+        public_ms=int(public_ms or 0),
     )

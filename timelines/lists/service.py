@@ -1,4 +1,7 @@
-"""Lists of accounts, whose posts the owner reads separately from home. Only the owner sees a list."""
+"""Lists of accounts, whose posts the owner reads separately from home.
+
+Only the owner sees a list, unless it is public (timelines/public_lists).
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,18 +14,20 @@ from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
 from socialsite.service import Service
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
-from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached
-from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached, MemberLeftList
+from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
-from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, PUBLIC_MEMBERS_CAP, AccountList, ListPage
 from timelines.lists.repository import ListMembers, Lists
 from timelines.lists.rules import ListRule, ListRules
 from timelines.lists.validation import (
     require_own_members,
     require_virtual,
+    validate_description,
     validate_exclusive,
+    validate_public,
     validate_replies,
     validate_title,
     with_parts,
@@ -38,6 +43,7 @@ from timelines.visibility.rights import ViewContext
 
 MEMBERS_PER_ROUND = 500
 LISTS_IN_MENU = 8
+PUBLIC_LISTS_WITH_ACCOUNT = 200
 NEW = ListId(0)
 """The id of a list that is not stored yet."""
 
@@ -93,8 +99,12 @@ class ListService(Service):
         exclusive: bool | None = None,
         operation: str | None = None,
         parts: Sequence[ListId] | None = None,
+        description: str | None = None,
+        public_ms: int | None = None,
     ) -> AccountList:
         """Change the settings that are not None. All pages show the change immediately.
+
+        `public_ms` is the current time to make the list public, and 0 to make it private.
 
         Raises ListNotFound, ListTitleInvalid, ListInvalid.
         """
@@ -113,11 +123,14 @@ class ListService(Service):
             )
         if exclusive is not None:
             validate_exclusive(account_list, exclusive)
+        account_list = await self._with_public_settings(account_list, description, public_ms)
         if not await self.repository.edit(stored, account_list):
             raise ListNotFound
         self.menus.drop(owner_id)
         if exclusive is not None:
             await self.repository.set_exclusive(owner_id, list_id, exclusive)
+        if public_ms is not None:
+            await self.repository.set_public(list_id, account_list.public_ms)
         if replies is not None or operation is not None or parts is not None:
             await self.live.lists_changed(owner_id)
         return account_list
@@ -198,11 +211,15 @@ class ListService(Service):
     # Members
 
     async def add_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
-        """Add a member, which the owner need not follow. Return whether the member is new."""
-        require_own_members(await self.get(owner_id=owner_id, list_id=list_id))
+        """Add a member, which the owner need not follow. Return whether the member is new. Raises MemberLeftList."""
+        account_list = await self.get(owner_id=owner_id, list_id=list_id)
+        require_own_members(account_list)
         await require_visible(self.accounts, account_id)
+        if await self.repository.has_left(account_id, list_id):
+            raise MemberLeftList
         async with invalidate_around(self.timelines, list_id):
-            if await self.memberships.count(list_id) >= self.members_cap:
+            cap = min(self.members_cap, PUBLIC_MEMBERS_CAP) if account_list.public_ms else self.members_cap
+            if await self.memberships.count(list_id) >= cap:
                 return await self._repeat_at_cap(list_id, account_id)
             return await self._add(owner_id, list_id, account_id, now_ms)
 
@@ -228,6 +245,22 @@ class ListService(Service):
         async with invalidate_around(self.timelines, list_id):
             return await self.memberships.remove(list_id, account_id)
 
+    async def public_lists_with(self, account_id: AccountId) -> list[AccountList]:
+        """Return public lists of others that have the account as a member."""
+        page = await self.memberships.listed_on_pass(account_id, FIRST_PASS, PUBLIC_LISTS_WITH_ACCOUNT)
+        lists = await self.repository.find_many(page.ids)
+        return [each for each in lists if each is not None and each.public_ms and each.owner_id != account_id]
+
+    async def leave(self, *, account_id: AccountId, list_id: ListId, now_ms: int) -> bool:
+        """Remove the account from a public list for good. Return whether it was a member. Raises ListNotFound."""
+        account_list = await self.repository.find(list_id)
+        if account_list is None or not (account_list.public_ms or await self.repository.has_left(account_id, list_id)):
+            raise ListNotFound
+        if account_list.owner_id != account_id:
+            await self.repository.leave(account_id, list_id, now_ms)
+        async with invalidate_around(self.timelines, list_id):
+            return await self.memberships.remove(list_id, account_id)
+
     async def members(
         self, *, owner_id: AccountId, list_id: ListId, cursor: FollowCursor | None = None, limit: int = 30
     ) -> FollowPage:
@@ -248,6 +281,20 @@ class ListService(Service):
         for rule in rules:
             counts[rule.list_id] = len(rule.expression.members(members)) if rule.expression is not None else 0
         return counts
+
+    async def _with_public_settings(
+        self, account_list: AccountList, description: str | None, public_ms: int | None
+    ) -> AccountList:
+        """Return the list with the settings that are not None. Raises ListInvalid, and FieldErrors for its texts."""
+        if description is not None:
+            account_list = replace(account_list, description=validate_description(description))
+            await self.limits.enforce_bytes("lists", account_list.owner_id, len(account_list.description.encode()))
+        if public_ms is not None:
+            account_list = replace(account_list, public_ms=public_ms and (account_list.public_ms or public_ms))
+        if account_list.public_ms:
+            validate_public(account_list, await self.memberships.count(account_list.id))
+            self.accounts.check_texts({"title": account_list.title, "description": account_list.description})
+        return account_list
 
     async def _with_parts(self, account_list: AccountList, operation: str, parts: Sequence[ListId]) -> AccountList:
         """Return the list as a virtual list with these parts. Raises ListInvalid."""

@@ -8,7 +8,9 @@ from django.utils.translation import gettext as _
 from timelines.errors import ListInvalid, ListIsVirtual, ListTitleInvalid
 from timelines.ids import ListId
 from timelines.lists.account_list import (
+    DESCRIPTION_MAX_GRAPHEMES,
     OPERATIONS,
+    PUBLIC_MEMBERS_CAP,
     REPLY_POLICIES,
     TITLE_MAX_GRAPHEMES,
     AccountList,
@@ -16,6 +18,7 @@ from timelines.lists.account_list import (
     normalize_title,
 )
 from timelines.lists.algebra import MAX_LEAVES, MAX_LEVELS, MAX_PARTS, MIN_PARTS, InvalidExpression, validate_parts
+from timelines.text.post_text import check_text
 
 
 def validate_title(title: str) -> str:
@@ -25,6 +28,24 @@ def validate_title(title: str) -> str:
     except ValueError:
         message = _("A title is one line of 1 to %(most)d characters.") % {"most": TITLE_MAX_GRAPHEMES}
         raise ListTitleInvalid(message) from None
+
+
+def validate_description(description: str) -> str:
+    """Return the stored form of a description. Raises ListInvalid."""
+    try:
+        return check_text(description, DESCRIPTION_MAX_GRAPHEMES) if description.strip() else ""
+    except ValueError:
+        message = _("A description has at most %(most)d characters.") % {"most": DESCRIPTION_MAX_GRAPHEMES}
+        raise ListInvalid({"description": message}) from None
+
+
+def validate_public(account_list: AccountList, members: int) -> None:
+    """Raise ListInvalid if the list, with this number of members, may not be public."""
+    if account_list.operation is not None:
+        raise ListInvalid({"public": _("A combined list cannot be public.")})
+    if members > PUBLIC_MEMBERS_CAP:
+        message = _("A public list has at most %(most)d members.") % {"most": PUBLIC_MEMBERS_CAP}
+        raise ListInvalid({"public": message})
 
 
 def validate_replies(replies: str) -> ReplyPolicy:

@@ -9,16 +9,16 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.concurrency import run_together
+from socialsite.errors import Invalid
 from socialsite.ids import AccountId
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, json_response, page_response, redirect_to_next, respond
-from timelines.errors import ListInvalid, ListMembersCapReached, ListsCapReached, ListTitleInvalid
+from timelines.errors import ListInvalid, ListMembersCapReached, ListsCapReached, ListTitleInvalid, MemberLeftList
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.lists.forms import ListForm, mark_submitted_parts
 from timelines.lists.list_page import (
-    list_response,
     list_url,
     load_list_choices,
     load_list_json,
@@ -27,7 +27,7 @@ from timelines.lists.list_page import (
 )
 from timelines.lists.service import ListService
 from timelines.pages.presenters import Json, author_json
-from timelines.pages.queries import decode_id, parse_cursor, parse_limit, parse_page_request, with_canonical_handle
+from timelines.pages.queries import decode_id, parse_cursor, parse_limit, with_canonical_handle
 from timelines.pages.responses import TemplateContext, url_with_query
 
 MIN_LISTS_FOR_VIRTUAL_LIST = 2
@@ -35,13 +35,16 @@ MIN_LISTS_FOR_VIRTUAL_LIST = 2
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
+    """Show the viewer's lists, and public lists that have the viewer as a member."""
     lists, next_url = await _load_lists_page(request)
+    public_lists = await request.services[ListService].public_lists_with(require_viewer_id(request))
+    with_viewer = [{"title": each.title, "url": list_url(each.id)} for each in public_lists]
     choices = [] if wants_json(request) else await load_list_choices(request)
     return respond(
         request,
         "timelines/lists.html",
-        page=lambda: _index_context(lists, next_url, choices),
-        data=lambda: {"lists": lists, "next": next_url},
+        page=lambda: _index_context(lists, next_url, choices, with_viewer=with_viewer),
+        data=lambda: {"lists": lists, "next": next_url, "with_you": with_viewer},
     )
 
 
@@ -64,13 +67,6 @@ async def create(request: SiteRequest) -> HttpResponseBase:
         default=list_url(account_list.id),
         status=HTTPStatus.CREATED,
     )
-
-
-async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    """Show the timeline of a list, and the page of its members that begins at `?cursor=`."""
-    me, query = require_viewer_id(request), parse_page_request(request.GET)
-    account_list = await request.services[ListService].get(owner_id=me, list_id=list_id)
-    return await list_response(request, account_list, query)
 
 
 @with_canonical_handle
@@ -102,8 +98,10 @@ async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
             exclusive=form.exclusive,
             operation=form.operation,
             parts=form.parts,
+            description=form.description,
+            public_ms=None if form.public is None else request.services.clock.now_ms() if form.public else 0,
         )
-    except (ListTitleInvalid, ListInvalid) as error:
+    except Invalid as error:
         sent = get_changed_fields(request)
         return await redisplay_list(request, list_id, error, sent, title=sent.get("title", ""))
     return await _list_changed_response(request, edited)
@@ -122,7 +120,7 @@ async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
         await services[ListService].add_member(
             owner_id=me, list_id=list_id, account_id=AccountId(account.id), now_ms=services.clock.now_ms()
         )
-    except (AccountNotFound, ListMembersCapReached) as error:
+    except (AccountNotFound, ListMembersCapReached, MemberLeftList) as error:
         return await redisplay_list(request, list_id, error, member_handle=handle, member_error=error.message)
     return await _list_changed_response(request, account_list)
 

@@ -1,10 +1,8 @@
 """Explore: what `/search/` offers before anything is typed: popular posts, people and hashtags, also to visitors."""
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-import msgspec
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 from django.utils.translation import get_language
@@ -12,10 +10,9 @@ from django.utils.translation import gettext as _
 
 from accounts.sessions.authentication import require_account
 from socialsite.concurrency import run_together
-from socialsite.web.page_cache import Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest, get_viewer_id
 from socialsite.web.responses import respond
-from timelines.following.presenters import accounts_with_follow_state
+from timelines.following.presenters import account_rows, accounts_with_follow_state, join_rows
 from timelines.following.suggestions import FollowSuggestionService
 from timelines.following.views import load_suggested_accounts, readable_scripts
 from timelines.hashtags.trend_views import explored_hashtag, hashtags_json
@@ -25,31 +22,35 @@ from timelines.pages.presenters import posts_json
 from timelines.pages.queries import decode_id, parse_cursor
 from timelines.pages.responses import TemplateContext, optional_placeholder, timeline_context, url_with_query
 from timelines.popular.service import PopularPostsService
+from timelines.public_lists.service import ExploredList, PublicListService
+from timelines.public_lists.views import explored_list
 from timelines.search.query import QUERY_LENGTH_CAP
-from timelines.search.service import SearchKind
 
-SIZES: Final[dict[SearchKind, tuple[int, int, int]]] = {
-    "all": (10, 6, 3),
-    "posts": (20, 0, 0),
-    "people": (0, 20, 0),
-    "hashtags": (0, 0, 10),
+SIZES: Final[dict[str, tuple[int, int, int, int]]] = {
+    "all": (10, 6, 3, 3),
+    "posts": (20, 0, 0, 0),
+    "people": (0, 20, 0, 0),
+    "hashtags": (0, 0, 10, 0),
+    "lists": (0, 0, 0, 20),
 }
-"""Tab -> number of posts, people and hashtags."""
+"""Tab -> number of posts, people, hashtags and lists."""
 FURTHER_CANDIDATES = 4
 """The number of people that are read in addition, because those with a picture and a bio come first."""
 
 
-async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
-    """Show popular posts, people and hashtags, or one kind of them. `?cursor=` is the number of skipped posts."""
+async def explore(request: SiteRequest) -> HttpResponseBase:
+    """Show popular posts, people, hashtags and lists, or one kind of them. `?cursor=` is a number of skipped posts."""
+    tab = tab if (tab := request.GET.get("tab", "")) in SIZES else "all"
+    me, language = get_viewer_id(request), get_language() or ""
     offset = (parse_cursor(request.GET, decode_id) or 0) if SIZES[tab][0] else 0
-    posts, people, tags = SIZES[tab] if tab != "all" or not offset else SIZES["posts"]
-    (entries, next_offset), accounts, hashtags = await run_together(
+    posts, people, tags, list_count = SIZES[tab] if tab != "all" or not offset else SIZES["posts"]
+    (entries, next_offset), accounts, hashtags, lists = await run_together(
         _popular_posts(request, offset, posts),
         _people(request, people),
         request.services[TrendService].explored(tags),
+        request.services[PublicListService].explored(me, list_count),
     )
     next_url = url_with_query(request, tab="posts", cursor=next_offset)
-    me, language = get_viewer_id(request), get_language() or ""
     return respond(
         request,
         "timelines/explore.html",
@@ -59,10 +60,9 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
             "tab": tab,
             "tabs": {name: optional_placeholder(url_with_query(request, tab=name)) for name in SIZES},
             "timeline": _posts_context(request, entries, next_url),
-            "people_html": _join_rows(
-                _render_person(msgspec.json.encode(each), me is not None, language) for each in accounts
-            ),
-            "hashtags_html": _join_rows(_render_hashtag(each, language) for each in hashtags),
+            "people_html": account_rows(accounts, me),
+            "hashtags_html": join_rows(_render_hashtag(each, language) for each in hashtags),
+            "lists_html": join_rows(_render_list(each, language) for each in lists),
             "page_title": _("Explore"),
             "robots": "noindex",
         },
@@ -70,6 +70,7 @@ async def explore(request: SiteRequest, tab: SearchKind) -> HttpResponseBase:
             "posts": posts_json(entries),
             "accounts": accounts,
             "tags": hashtags_json(hashtags),
+            "lists": [explored_list(each) for each in lists],
             "similar": False,
             "next": next_url,
             "previous": None,
@@ -82,22 +83,16 @@ def _posts_context(request: SiteRequest, entries: list[HydratedPost], next_url: 
     return {**context, "next_url": optional_placeholder(next_url), "live": False, "by_day": False}
 
 
-def _join_rows(rows: Iterable[str]) -> Placeholder | str:
-    parts = RenderedParts(row.encode() for row in rows)
-    return Placeholder(parts) if parts else ""
-
-
-@lru_cache(maxsize=2_048)
-def _render_person(account: bytes, is_signed_in: bool, language: str) -> str:
-    """Render the row of an account, given as JSON. `language` is the active language, a part of the cache key."""
-    viewer = {"handle": ""} if is_signed_in else None  # an account is not suggested to itself
-    return render_to_string("timelines/_account.html", {"account": msgspec.json.decode(account), "viewer": viewer})
-
-
 @lru_cache(maxsize=256)
 def _render_hashtag(hashtag: ExploredHashtag, language: str) -> str:
     """Render the row of a hashtag. `language` is the active language, a part of the cache key."""
     return render_to_string("timelines/_explored_hashtag.html", {"each": explored_hashtag(hashtag)})
+
+
+@lru_cache(maxsize=256)
+def _render_list(explored: ExploredList, language: str) -> str:
+    """Render the row of a public list. `language` is the active language, a part of the cache key."""
+    return render_to_string("timelines/_public_list.html", {"each": explored_list(explored)})
 
 
 async def _popular_posts(request: SiteRequest, offset: int, limit: int) -> tuple[list[HydratedPost], int | None]:

@@ -43,7 +43,7 @@ async def search(request: SiteRequest) -> HttpResponseBase:
     if cut.after is not None:
         raise MalformedRequest(fields={"after": _("Search supports only the cursor before.")})
     if not text.strip():
-        return await explore(request, tab)
+        return await explore(request)
     try:
         query = parse_query(text)
     except QueryInvalid as refused:

@@ -1,4 +1,4 @@
-"""The page on which staff hides hashtags in trends, accounts in suggestions and posts in popular posts."""
+"""The page on which staff hides hashtags in trends, accounts in suggestions, popular posts and public lists."""
 
 import re
 from collections.abc import Sequence
@@ -32,6 +32,7 @@ from timelines.text.token_scanner import normalize_tag
 TAG_LISTS = ("held_hashtags", "allowed_hashtags")
 ACCOUNT_LIST = "held_accounts"
 POST_LIST = "held_posts"
+HELD_LISTS = "held_lists"
 _POST_ID = re.compile(r"(?:^|/)([1-9][0-9]{0,15})/?$", re.ASCII)
 ROWS_PER_PAGE = 50
 
@@ -46,7 +47,7 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
     ]
     skipped = parse_cursor(request.GET, decode_id) or 0
     end = skipped + ROWS_PER_PAGE
-    longest = max(len(tags), len(site.held_accounts), len(site.held_posts))
+    longest = max(map(len, (tags, site.held_accounts, site.held_posts, site.held_lists)))
     next_url = build_next_url(request, end if longest > end else None)
     tags, held_ids, held_posts = tags[skipped:end], site.held_accounts[skipped:end], site.held_posts[skipped:end]
     fields, message = get_form_data(request), next(iter(error.fields.values()), error.message) if error else ""
@@ -62,6 +63,8 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
             "tags_note": next((describe_variable(name) for name in TAG_LISTS if name in fixed), ""),
             "accounts_note": describe_variable(ACCOUNT_LIST) if ACCOUNT_LIST in fixed else "",
             "held_posts": [(id, urls.get(id)) for id in held_posts],
+            "held_lists": site.held_lists[skipped:end],
+            "lists_note": describe_variable(HELD_LISTS) if HELD_LISTS in fixed else "",
             "posts_note": describe_variable(POST_LIST) if POST_LIST in fixed else "",
             "handle": Placeholder(fields.get("handle", "")),
             "post": Placeholder(fields.get("post", "")),
@@ -74,6 +77,7 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
             "tags": tags,
             "held_accounts": [author_json(each) for each in authors.values()],
             "held_posts": list(held_posts),
+            "held_lists": site.held_lists[skipped:end],
             "next": next_url,
         },
         status=422 if error else 200,
@@ -82,7 +86,7 @@ async def index(request: SiteRequest, error: ApiError | None = None) -> HttpResp
 
 @shows_errors(index, AccountNotFound, PostNotFound, Invalid)
 async def change(request: SiteRequest) -> HttpResponseBase:
-    """Hold back or show a hashtag (`tag`), a post (`post`, its address or id) or an account (`handle`).
+    """Hold back or show a hashtag (`tag`), a post (`post`, its address or id), a list (id) or an account (`handle`).
 
     Raises PostNotFound, FieldErrors, AccountNotFound, CannotModerateStaff, CannotModerateSelf, Invalid if a list is
     full, and SetByEnvironment.
@@ -93,6 +97,8 @@ async def change(request: SiteRequest) -> HttpResponseBase:
     if "post" in fields:
         kind, entry = "post", await _parse_post(request, fields["post"], is_held=is_held)
         lists = {POST_LIST: is_held}
+    elif "list" in fields:
+        kind, entry, lists = "list", fields["list"], {HELD_LISTS: is_held}
     elif tag := normalize_tag(fields.get("tag", "").removeprefix("#")):
         kind, entry = "hashtag", tag
         lists = {"held_hashtags": is_held, "allowed_hashtags": not is_held}

@@ -118,7 +118,7 @@ ACTIONS: dict[str, Action] = {
     "limit, to a follower": Action(
         lambda s: s.services.accounts.restrict(s.bob.id, "limit", 1),
         lambda s: s.services.accounts.restrict(s.bob.id, "limit", 0),
-        AMONG_STRANGERS | {"feed"},
+        AMONG_STRANGERS | {"feed", "public list"},
     ),
     "limit, to others": Action(limited_to_others, unlimited, EVERYWHERE),
     "unfollow": Action(lambda s: s.alice.unfollows(s.bob), lambda s: s.alice.follows(s.bob), frozenset({"home"})),

@@ -15,7 +15,7 @@ from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.web.site.conftest import OpenStaff
 
-OF_OTHER_FORMS = {"allowed_hashtags", "held_accounts", "held_posts", "logo"}
+OF_OTHER_FORMS = {"allowed_hashtags", "held_accounts", "held_lists", "held_posts", "logo"}
 """Fields that /ops/trends/ and the upload of the logo change."""
 
 
@@ -181,7 +181,7 @@ async def test_a_variable_disables_its_field_and_is_named(redis_urls: StoreUrls,
 async def test_the_page_of_trends_names_the_variables_of_its_lists(
     redis_urls: StoreUrls, open_staff: OpenStaff
 ) -> None:
-    held = {"held_hashtags": ("tea",), "held_accounts": ("1",), "held_posts": ("1",)}
+    held = {"held_hashtags": ("tea",), "held_accounts": ("1",), "held_posts": ("1",), "held_lists": ("1",)}
     config = ServiceConfig(site_environment=held)
     async with open_services(redis_urls, config) as opened:
         loop_services.bind(opened)

@@ -1,0 +1,178 @@
+"""Public lists: everybody reads them and follows their members; nobody is on one against their will."""
+
+import pytest
+
+
+@pytest.fixture
+async def carol(bob, open_browser):
+    return await open_browser("carol")
+
+
+@pytest.fixture
+async def dave(carol, open_browser):
+    return await open_browser("dave")
+
+
+@pytest.fixture
+async def starters(alice, bob, carol) -> str:
+    """Create a public list of Alice's with Bob and Carol on it; return its path."""
+    path = f"/lists/{(await alice.post_json('/lists/', title='Gardeners')).json()['id']}/"
+    for handle in ("bob", "carol"):
+        await alice.post_json(f"{path}members/", handle=handle)
+    made = await alice.post_json(f"{path}edit/", public="1", description="They grow things. #garden")
+    assert (made.json()["public"], made.json()["description"]) == (True, "They grow things. #garden")
+    return path
+
+
+async def shown(browser, path: str) -> list[str] | int:
+    """Return the handles of the people whom the list shows, or the status of a refusal."""
+    answer = await browser.get_json(path)
+    if answer.status_code != 200:
+        return answer.status_code
+    return [each["handle"] for each in answer.json()["members"]["accounts"]]
+
+
+async def test_everybody_reads_a_public_list_with_its_people_and_their_posts(starters, bob, dave, visitor, world):
+    post = await bob.publish("tomatoes are red")
+    await world.deliver_all()
+    for browser in (dave, visitor):
+        found = (await browser.get_json(starters)).json()
+        assert [each["handle"] for each in found["members"]["accounts"]] == ["carol", "bob"]
+        assert [each["id"] for each in found["posts"]] == [post["id"]]
+        assert (found["list"]["owner"]["handle"], found["list"]["members"]) == ("alice", 2)
+        page = (await browser.get(starters)).text
+        for text in ("Gardeners", 'href="/tags/garden/"', "tomatoes are red", "Follow all", 'href="/@alice/"'):
+            assert text in page
+        assert "data-live>" not in page
+        assert "tomatoes" not in (await browser.get(f"{starters}?tab=people")).text
+    assert "Follow all" not in (await visitor.get("/lists/")).text
+
+
+async def test_a_private_list_stays_hidden_and_a_public_one_becomes_private_at_once(starters, alice, dave, visitor):
+    other = f"/lists/{(await alice.post_json('/lists/', title='Secret')).json()['id']}/"
+    assert [await shown(browser, other) for browser in (dave, visitor)] == [404, 401]
+    await alice.post_json(f"{starters}edit/", public="0")
+    assert [await shown(browser, starters) for browser in (dave, visitor)] == [404, 401]
+    assert (await visitor.get_json("/search/")).json()["lists"] == []
+    for action in ("follow", "leave"):
+        assert (await dave.post_json(f"{other}{action}/")).status_code == 404
+
+
+async def test_follow_all_follows_each_person_once_and_its_undo_only_the_new_ones(starters, dave, bob, carol):
+    await dave.post_json("/@bob/follow/")
+    await carol.post_json("/accounts/settings/", private="1")
+    assert (await dave.post_json(f"{starters}follow/")).json()["requested"] == ["3"]
+    assert (await dave.post_json(f"{starters}follow/")).json() == {"followed": [], "requested": [], "complete": True}
+    assert "You follow everybody on this list." in (await dave.get(starters)).text
+    await dave.post_json(f"{starters}unfollow/", accounts="3")
+    assert (await dave.get_json("/@carol/")).json()["viewer"]["requested"] is False
+    assert (await dave.get_json("/@bob/")).json()["viewer"]["follows"] is True
+
+
+async def test_the_page_after_follow_all_offers_its_undo(starters, dave):
+    answer = await dave.post(f"{starters}follow/")
+    page = (await dave.get(answer.headers["location"])).text
+    assert "You follow 2 more people." in page
+    assert f'formaction="{starters}unfollow/" name="accounts" value="3 2"' in page
+
+
+async def test_a_member_of_the_list_does_not_follow_itself(starters, bob):
+    assert (await bob.post_json(f"{starters}follow/")).json()["followed"] == ["3"]
+    page = (await bob.get(starters)).text
+    assert 'formaction="/@bob/follow/"' not in page
+    assert "You follow everybody on this list." in page
+
+
+async def test_a_member_leaves_the_list_for_good(starters, alice, bob, dave):
+    assert (await bob.get_json("/lists/")).json()["with_you"] == [{"title": "Gardeners", "url": starters}]
+    for _ in range(2):
+        assert (await bob.post_json(f"{starters}leave/")).status_code == 200
+    assert await shown(dave, starters) == ["carol"]
+    assert (await bob.get_json("/lists/")).json()["with_you"] == []
+    again = await alice.post_json(f"{starters}members/", handle="bob")
+    assert (again.status_code, again.json()["error"]) == (409, "member_left")
+    assert "cannot be added again" in (await alice.post(f"{starters}members/", handle="bob")).text
+
+
+@pytest.mark.parametrize("act", ["member blocks owner", "owner blocks member", "not suggested", "limited", "suspended"])
+async def test_a_list_shows_nobody_against_their_will(act, starters, alice, bob, dave, visitor, world):
+    post = await bob.publish("tomatoes are red")
+    await world.deliver_all()
+    match act:
+        case "member blocks owner":
+            await bob.post_json("/@alice/block/")
+        case "owner blocks member":
+            await alice.post_json("/@bob/block/")
+        case "not suggested":
+            await bob.post_json("/accounts/settings/", discoverable="0")
+        case "limited":
+            await world.services.accounts.restrict(2, "limit", 1)
+        case "suspended":
+            await world.services.accounts.suspend(account_id=2)
+    for browser in (dave, visitor):
+        found = (await browser.get_json(starters)).json()
+        assert [each["handle"] for each in found["members"]["accounts"]] == ["carol"]
+        assert post["id"] not in [each["id"] for each in found["posts"]]
+    assert (await dave.post_json(f"{starters}follow/")).json()["followed"] == ["3"]
+
+
+async def test_a_viewer_neither_sees_nor_follows_people_that_a_block_hides(starters, bob, dave):
+    await bob.post_json("/@dave/block/")
+    assert await shown(dave, starters) == ["carol"]
+    assert (await dave.post_json(f"{starters}follow/")).json()["followed"] == ["3"]
+
+
+@pytest.mark.parametrize("act", ["block", "blocked", "limited", "suspended"])
+async def test_a_list_of_a_hidden_owner_is_hidden(act, starters, alice, dave, world):
+    match act:
+        case "block":
+            await alice.post_json("/@dave/block/")
+        case "blocked":
+            await dave.post_json("/@alice/block/")
+        case "limited":
+            await world.services.accounts.restrict(1, "limit", 1)
+        case "suspended":
+            await world.services.accounts.suspend(account_id=1)
+    assert await shown(dave, starters) == 404
+    assert (await dave.get_json("/search/")).json()["lists"] == []
+
+
+async def test_explore_offers_one_list_of_each_owner(starters, alice, bob, visitor):
+    other = f"/lists/{(await alice.post_json('/lists/', title='More')).json()['id']}/"
+    await alice.post_json(f"{other}members/", handle="bob")
+    await alice.post_json(f"{other}edit/", public="1")
+    for query in ("", "?tab=lists"):
+        assert len((await visitor.get_json(f"/search/{query}")).json()["lists"]) == 1
+    assert "by @alice" in (await bob.get("/search/")).text
+    await alice.post_json("/accounts/settings/", discoverable="0")
+    assert (await visitor.get_json("/search/")).json()["lists"] == []
+    assert "No lists to follow yet" in (await visitor.get("/search/?tab=lists")).text
+
+
+async def test_staff_takes_a_list_away_and_gives_it_back(starters, alice, dave, world):
+    await world.services.site.change(held_lists=(starters.split("/")[2],))
+    assert await shown(dave, starters) == 404
+    assert (await dave.get_json("/search/")).json()["lists"] == []
+    assert "took this list away from public view" in (await alice.get(starters)).text
+    await world.services.site.change(held_lists=())
+    assert await shown(dave, starters) == ["carol", "bob"]
+
+
+async def test_the_texts_of_a_public_list_follow_the_rules_of_the_site(starters, alice, world):
+    await world.services.site.change(blocked_words=("weeds",))
+    refused = await alice.post_json(f"{starters}edit/", description="only weeds")
+    assert (refused.status_code, [*refused.json()["fields"]]) == (422, ["description"])
+    assert "does not allow" in (await alice.post(f"{starters}edit/", title="weeds")).text
+    assert (await alice.post_json(f"{starters}edit/", description="x" * 301)).status_code == 422
+
+
+async def test_a_combined_or_very_large_list_cannot_be_public(starters, alice, monkeypatch, world):
+    await alice.post_json("/lists/", title="Other")
+    made = (await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")).json()
+    assert (await alice.post_json(f"/lists/{made['id']}/edit/", public="1")).status_code == 422
+
+
+async def test_a_deleted_list_leaves_nothing_in_explore(starters, alice, visitor, world):
+    await alice.post_json(f"{starters}delete/")
+    assert (await visitor.get_json("/search/")).json()["lists"] == []
+    assert await world.services.repositories.lists.newest_public(10) == []
