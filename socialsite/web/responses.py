@@ -24,6 +24,8 @@ from socialsite.web.requests import JSON_TYPE, SAFE_METHODS, SiteRequest, get_fo
 
 THEMES = ("light", "dark")
 """Values of the theme cookie. Without the cookie the browser chooses the theme."""
+TEXT_SIZES = ("small", "large", "larger")
+"""Values of the text size cookie. Without the cookie the text has the size that the browser is set to."""
 
 
 HTML_UTF_8 = "text/html; charset=utf-8"
@@ -95,6 +97,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "staff_badge": "",
         **(request.render_side_panel(request) if hasattr(request, "render_side_panel") else {}),
         "theme": theme if (theme := request.COOKIES.get(settings.THEME_COOKIE_NAME)) in THEMES else "",
+        "text_size": size if (size := request.COOKIES.get(settings.TEXT_SIZE_COOKIE_NAME)) in TEXT_SIZES else "",
         "opens_warnings": account is not None and account.opens_warnings,
         "messages": _unread_messages(request),
         "page_title": "",

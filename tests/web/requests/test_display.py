@@ -19,6 +19,18 @@ async def test_a_visitor_chooses_the_theme_of_every_page(site, visitor: HttpBrow
     assert "data-theme" not in (await visitor.get("/public/")).text
 
 
+async def test_a_reader_chooses_the_text_size_of_every_page(site, visitor: HttpBrowser, alice: HttpBrowser) -> None:
+    for browser in (visitor, alice):
+        assert "data-text" not in (await browser.get("/public/")).text
+        await browser.post("/display/", text_size="larger")
+        for path in ("/public/", "/public/", "/about/", "/nowhere/"):  # the second one from the page cache
+            assert '<html lang="en" dir="ltr" data-text="larger">' in (await browser.get(path)).text
+        assert re.search(r'value="larger" checked', (await browser.get("/display/")).text)
+        assert (await browser.post_json("/display/", text_size="9999px")).status_code == 422
+        await browser.post("/display/", text_size="")
+        assert "data-text" not in (await browser.get("/public/")).text
+
+
 async def test_a_chosen_language_wins_over_that_of_the_browser(site, alice: HttpBrowser) -> None:
     await alice.post("/display/", language="de")
     html = (await alice.get("/display/")).text
