@@ -67,6 +67,8 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """True if the account may be suggested, and be found by its name. Its followers always find it."""
     shows_replies: bool = False
     """True if the public timeline shows replies to other accounts."""
+    tabs: tuple[str, ...] | None = None
+    """The tabs of home in their order: ids of lists, and hashtags with "#". None for the first lists and hashtags."""
 
 
 PreferencesChange = Callable[[Preferences], Preferences]

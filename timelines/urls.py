@@ -13,6 +13,7 @@ from timelines.feeds import views as feeds
 from timelines.filters import views as filters
 from timelines.following import views as following
 from timelines.hashtags import views as hashtags
+from timelines.home_page import tabs
 from timelines.home_page import views as home
 from timelines.home_page.announcements import dismiss as dismiss_announcement
 from timelines.importing import views as importing
@@ -209,6 +210,7 @@ urlpatterns = [
     path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),
     path("@<handle:handle>/lists/", dispatch_by_method(GET=lists.choose_for_account), name="account-lists"),
     path("lists/", limited("list", lists.create, GET=lists.index), name="lists"),
+    path("lists/tabs/", limited("list", tabs.change, GET=tabs.show), name="tabs"),
     path("lists/<id:list_id>/", dispatch_by_method(GET=redirect_date_queries(public_lists.show)), name="list"),
     path("lists/<id:list_id>/edit/", limited("list", lists.edit), name="list-edit"),
     path("lists/<id:list_id>/follow/", limited("follow", writing(public_lists.follow_all)), name="list-follow"),

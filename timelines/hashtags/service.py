@@ -1,5 +1,6 @@
 """Follows and unfollows hashtags. The timeline of all followed hashtags is merged when it is read."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from socialsite.ids import AccountId
@@ -42,7 +43,8 @@ class FollowedHashtagService(Service):
     async def followed(self, account_id: AccountId) -> list[str]:
         return await self.repository.all(account_id)
 
-    async def load_menu(self, account_id: AccountId, now_ms: int) -> None:
-        """Read the hashtags that were followed last into the menu cache."""
+    async def load_menu(self, account_id: AccountId, now_ms: int, tabs: Collection[str] | None = None) -> None:
+        """Read the hashtags among the tabs into the menu cache, or those followed last if there is no choice."""
         hashtags = await self.repository.all(account_id)
-        self.menus.put(account_id, hashtags[:HASHTAGS_IN_MENU], now_ms)
+        chosen = hashtags[:HASHTAGS_IN_MENU] if tabs is None else [tag for tag in hashtags if f"#{tag}" in tabs]
+        self.menus.put(account_id, chosen, now_ms)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
+from accounts.models import Account
 from socialsite.ids import AccountId
 from socialsite.site.service import SiteService
 from socialsite.web.page_cache import Placeholder
@@ -38,9 +39,14 @@ def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
     if viewer is None:
         return {"trends_aside": trends, "lists_aside": "", "tabs_html": ""}
     viewer_id, path = AccountId(viewer.id), _quoted(request.path)
-    lists = tuple((list_url(each.id), each.title) for each in request.services[ListService].menus.get(viewer_id))
-    tags = request.services[FollowedHashtagService].menus.get(viewer_id)
-    links = lists + tuple((hashtag_url(tag), f"#{tag}") for tag in tags)
+    account_lists = request.services[ListService].menus.get(viewer_id)
+    lists = tuple((list_url(each.id), each.title) for each in account_lists)
+    tags = tuple((hashtag_url(tag), f"#{tag}") for tag in request.services[FollowedHashtagService].menus.get(viewer_id))
+    links = lists + tags
+    if isinstance(viewer, Account) and (tabs := viewer.preferences.tabs) is not None:
+        names = [*(str(each.id) for each in account_lists), *(name for _, name in tags)]
+        link_by_name = dict(zip(names, links, strict=True))
+        links = tuple(link_by_name[name] for name in tabs if name in link_by_name)
     has_tabs = path in TAB_PATHS or any(path == url for url, _ in links)
     open_reports = request.services[ReportService].backlog.open_reports if viewer.is_staff else 0
     return {

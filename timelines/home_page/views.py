@@ -73,7 +73,9 @@ async def _with_menus(
     services, now_ms = request.services, request.services.clock.now_ms()
     menus = services[ListService], services[FollowedHashtagService]
     missing: list[Coroutine[Any, Any, object]] = [
-        service.load_menu(viewer_id, now_ms) for service in menus if not service.menus.is_fresh(viewer_id, now_ms)
+        service.load_menu(viewer_id, now_ms, require_account(request).preferences.tabs)
+        for service in menus
+        if not service.menus.is_fresh(viewer_id, now_ms)
     ]
     reports = services[ReportService]
     if require_viewer(request).is_staff and not reports.is_backlog_fresh:

@@ -3,7 +3,7 @@
 Only the owner sees a list, unless it is public (timelines/public_lists).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Unpack
@@ -135,10 +135,11 @@ class ListService(Service):
             await self.live.lists_changed(owner_id)
         return account_list
 
-    async def load_menu(self, owner_id: AccountId, now_ms: int) -> None:
-        """Read the owner's first lists into the menu cache."""
+    async def load_menu(self, owner_id: AccountId, now_ms: int, tabs: Collection[str] | None = None) -> None:
+        """Read the lists among the owner's tabs into the menu cache, or the first lists if there is no choice."""
         lists = await self.all_lists(owner_id)
-        self.menus.put(owner_id, lists[:LISTS_IN_MENU], now_ms)
+        chosen = lists[:LISTS_IN_MENU] if tabs is None else [each for each in lists if str(each.id) in tabs]
+        self.menus.put(owner_id, chosen, now_ms)
 
     async def lists_with(self, lists: Sequence[AccountList], account_id: AccountId) -> set[ListId]:
         """Return the lists that have the account as a member of their own."""
