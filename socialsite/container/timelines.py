@@ -149,6 +149,7 @@ class TimelineServices(AccountServices):
             reports=data.reports, accounts=self.accounts, pipeline=self.pipeline, notifications=self.notifications,
             site=self.site, ids=self.ids, limits=self.action_limits, clock=clock,
         )  # fmt: skip
+        self.notification_visibility.find_reported = self.reports.find_reported
 
     def _build_profiles(self) -> None:
         store, clock, data = self.store, self.clock, self.repositories

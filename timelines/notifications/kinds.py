@@ -47,6 +47,8 @@ class NotificationKind:
     """What one account, `%(name)s`, did."""
     text_for_several: "LazyText | None" = None
     """What `%(name)s` and `%(count)d` other accounts did."""
+    text_about: "LazyText | None" = None
+    """The text on pages if the notification has a report; `%(name)s` is the account that the report is about."""
     link: "tuple[str, LazyText] | None" = None
     """The path and the text of a link below the text."""
     is_request: bool = False
@@ -179,8 +181,9 @@ DRAFT: Final = NotificationKind(
     text=_("A scheduled post could not be published"), link=("/drafts/", _("Drafts and scheduled posts")),
 )  # fmt: skip
 REPORT_CLOSED: Final = NotificationKind(
-    name="report_closed", icon="check", actor="reader", has_post=False, group_by="post",
+    name="report_closed", icon="check", actor="reader", has_post=False,
     label=_("Outcomes of your reports"), text=_("Your report was looked at"),
+    text_about=_("Your report about %(name)s was looked at"),
     link=("/reports/", _("Your reports")),
 )  # fmt: skip
 ARCHIVE: Final = NotificationKind(

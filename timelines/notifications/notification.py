@@ -74,6 +74,8 @@ class VisibleNotification(msgspec.Struct, frozen=True, gc=False):
     author: Author
     entry: HydratedPost | None
     is_read: bool
+    about: Author | None = None
+    """The account that the report of the notification is about."""
 
     @property
     def created_ms(self) -> int:

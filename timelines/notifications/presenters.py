@@ -27,6 +27,7 @@ def notification_json(notification: VisibleNotification) -> Json:
         "post": post_json(notification.entry.shown) if notification.entry else None,
         "created_at": format_iso_time(notification.created_ms),
         "read": notification.is_read,
+        **({"about": author_json(notification.about)} if notification.about else {}),
     }
 
 
@@ -66,7 +67,9 @@ def _group_html(group: Sequence[VisibleNotification]) -> str:
 
 def _group_text(first: VisibleNotification, others: int) -> SafeString:
     """Return a text like "A and 4 others liked your post", in which the name is a link."""
-    author = first.author
+    author, about = first.author, first.about
+    if about is not None and first.kind.text_about is not None:
+        return format_html(str(first.kind.text_about) % {"name": "{}"}, format_html("<bdi>@{}</bdi>", about.handle))
     link = '<a href="{}"><bdi class="name">{}</bdi></a>'
     name = format_html(link, profile_url(author.handle), author.display_name or author.handle)
     return format_html(first.kind.describe("{}", others), name)

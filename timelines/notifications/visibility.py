@@ -1,6 +1,6 @@
 """Decides which notifications a reader may see. The sources are read for each page, so the result is current."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -19,6 +19,8 @@ from timelines.visibility.viewer_state import read_viewer_relations
 
 Causes = dict[str, int | None]
 """For each member of a kind with a cause, the score of its like, boost, follow or request, or None if it was undone."""
+FindReported = Callable[[Sequence[PostId]], Awaitable[Mapping[PostId, Author]]]
+"""A function that returns the account that each of the reports is about."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -33,6 +35,8 @@ class NotificationVisibility:
     authors: AccountService
     follows: Follows
     clock: TimeSource
+    find_reported: FindReported | None = None
+    """The container sets it, because reports build on notifications."""
 
     async def visible(
         self, viewer_id: AccountId, notifications: Sequence[Notification], read_mark: PostId
@@ -55,6 +59,7 @@ class NotificationVisibility:
                 read_causes(viewer_id, notifications),
             ),
         )
+        reported = await self._load_reported(notifications)
         hidden_boosters, hidden_actors = await self._find_unfollowed(viewer_id, notifications, authors)
 
         def show(each: Notification) -> VisibleNotification | None:
@@ -74,7 +79,8 @@ class NotificationVisibility:
                 or (kind.hides_private_actor and author.id in hidden_boosters)
             ):
                 return None
-            return VisibleNotification(each.id, kind, author, entry, each.id <= read_mark)
+            about = reported.get(each.post_id) if each.post_id is not None else None
+            return VisibleNotification(each.id, kind, author, entry, each.id <= read_mark, about)
 
         return [visible for each in notifications if (visible := show(each)) is not None]
 
@@ -91,6 +97,11 @@ class NotificationVisibility:
         ids = list(dict.fromkeys(each.post_id for each in of_posts if each.post_id is not None))
         entries = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.NOTIFICATION))
         return {entry.post.id: entry for entry in entries}
+
+    async def _load_reported(self, notifications: Sequence[Notification]) -> Mapping[PostId, Author]:
+        """Return the account that each report is about. Without reports, nothing is read."""
+        ids = [each.post_id for each in notifications if each.kind.text_about is not None and each.post_id is not None]
+        return await self.find_reported(ids) if ids and self.find_reported is not None else {}
 
     async def _find_unfollowed(
         self, viewer_id: AccountId, notifications: Sequence[Notification], authors: Mapping[AccountId, Author]

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
+from accounts.domain import DELETED, Author
 from accounts.errors import AccountNotFound
 from socialsite.characters import normalize
 from socialsite.clock import DAY_MS
@@ -315,6 +316,13 @@ class ReportService(Service):
         self._loaded_ms = 0
         await self._notify(closed)
         return closed
+
+    async def find_reported(self, report_ids: Sequence[PostId]) -> dict[PostId, Author]:
+        """Return the account that each report is about, without deleted accounts."""
+        reports = await self.reports.find_many(report_ids)
+        authors = await self.accounts.find_authors({each.target_id for each in reports})
+        targets = {each.id: authors.get(each.target_id) for each in reports}
+        return {id: each for id, each in targets.items() if each is not None and each.state != DELETED}
 
     async def _notify(self, reports: Sequence[Report]) -> None:
         for each in reports:

@@ -187,7 +187,8 @@ async def test_the_outcome_of_a_report_names_neither_staff_nor_sanction(
     (notification,) = (await alice.get_json("/notifications/")).json()["notifications"]
     assert notification["kind"] == "report_closed"
     notifications = (await alice.get("/notifications/")).text
-    assert "Your report was looked at" in notifications
+    assert "Your report about <bdi>@bob</bdi> was looked at" in notifications
+    assert notification["about"]["handle"] == "bob"
     assert 'href="/reports/"' in notifications
     for text in (page, notifications, (await alice.get_json("/reports/")).text):
         assert "moderatorin" not in text
