@@ -50,3 +50,26 @@ def a_list_that_refuses(scene: PageScenario) -> None:
 def lists_with_one(scene: PageScenario) -> None:
     scene.own.post("/lists/", title=LONG_WORD[:50])
     scene.reader.go_to("/lists/")
+
+
+def a_public_list(scene: PageScenario) -> None:
+    made = scene.friend.post("/lists/", title=LONG_WORD[:50]).json()
+    for handle in (scene.friend.handle, scene.own.handle):
+        scene.friend.post(f"/lists/{made['id']}/members/", handle=handle)
+    answer = scene.friend.post(f"/lists/{made['id']}/edit/", public="1", description=LONG_WORD[:280])
+    assert answer.status_code == 200, answer.text
+    scene.reader.go_to(f"/lists/{made['id']}/")
+    scene.reader.page.locator("main details.panel > summary").last.click()
+
+
+def people_of_a_public_list(scene: PageScenario) -> None:
+    a_public_list(scene)
+    scene.reader.go_to(f"{scene.reader.page.url.removeprefix(scene.reader.url)}?tab=people")
+
+
+def tabs(scene: PageScenario) -> None:
+    for title in ("One", LONG_WORD[:50]):
+        scene.own.post("/lists/", title=title)
+    scene.own.post("/tags/tea/follow/")
+    scene.own.post("/lists/tabs/", tab="#tea", action="remove")
+    scene.reader.go_to("/lists/tabs/")
