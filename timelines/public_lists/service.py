@@ -77,8 +77,8 @@ class PublicListService(Service):
         if account_list is None:
             raise ListNotFound
         if account_list.owner_id != viewer_id:
-            owners = await self._find_owners([account_list], viewer_id)
-            if not self.is_public(account_list) or account_list.owner_id not in owners:
+            owners = await self._find_owners([account_list], viewer_id) if self.is_public(account_list) else {}
+            if account_list.owner_id not in owners:
                 raise ListNotFound
         return account_list
 
