@@ -158,7 +158,7 @@ OWN_JSON = (
     OwnJson("closed", post="/ops/reports/<id>/close/"),
     OwnJson("announcements", "/ops/announcements/", "/ops/announcements/ /ops/announcements/remove/"),
     OwnJson("staff", *["/ops/staff/"] * 2),
-    OwnJson("tags held_accounts held_posts next", "/ops/trends/"),
-    OwnJson("held_hashtags? allowed_hashtags? held_accounts? held_posts?", post="/ops/trends/"),
+    OwnJson("tags held_accounts held_posts held_lists next", "/ops/trends/"),
+    OwnJson("held_hashtags? allowed_hashtags? held_accounts? held_posts? held_lists?", post="/ops/trends/"),
     OwnJson("Site", "/ops/site/", "/ops/site/ /ops/site/logo/"),
 )

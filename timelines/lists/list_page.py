@@ -48,12 +48,13 @@ async def list_response(
         load_marker(request, f"list:{found.id}"),
         _part_choices(request, found),
     )
+    stored_settings = shown | {"description": found.description, "public": found.public_ms > 0}
     return respond(
         request,
         "timelines/list.html",
         page=lambda: {
-            "account_list": apply_submitted_settings(shown, sent or {}),
-            "stored_settings": shown,
+            "account_list": apply_submitted_settings(stored_settings, sent or {}),
+            "stored_settings": stored_settings,
             "timeline": timeline_context(request, query, page, f"list:{found.id}", place),
             "members": members["accounts"],
             "members_next_url": members["next"],
@@ -133,6 +134,4 @@ def list_json(found: AccountList, members: int, *, exclusive: bool = False, miss
         "operation": found.operation,
         "parts": [str(part) for part in found.parts],
         "missing": [str(part) for part in missing],
-        "description": found.description,
-        "public": found.public_ms > 0,
     }

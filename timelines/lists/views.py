@@ -37,14 +37,13 @@ MIN_LISTS_FOR_VIRTUAL_LIST = 2
 async def index(request: SiteRequest) -> HttpResponseBase:
     """Show the viewer's lists, and public lists that have the viewer as a member."""
     lists, next_url = await _load_lists_page(request)
-    public_lists = await request.services[ListService].public_lists_with(require_viewer_id(request))
-    with_viewer = [{"title": each.title, "url": list_url(each.id)} for each in public_lists]
+    with_viewer = await request.services[ListService].public_lists_with(require_viewer_id(request))
     choices = [] if wants_json(request) else await load_list_choices(request)
     return respond(
         request,
         "timelines/lists.html",
         page=lambda: _index_context(lists, next_url, choices, with_viewer=with_viewer),
-        data=lambda: {"lists": lists, "next": next_url, "with_you": with_viewer},
+        data=lambda: {"lists": lists, "next": next_url},
     )
 
 

@@ -129,11 +129,9 @@ class PublicListService(Service):
         shown = [each for each in newest if self.is_public(each)]
         owners = await self._find_owners(shown, viewer_id) if shown else {}
         lists = {each.owner_id: each for each in reversed(shown) if each.owner_id in owners}
-        reads = (
-            self.accounts.read_undiscoverable(lists),
-            *(self.memberships.count(each.id) for each in lists.values()),
+        undiscoverable, *counts = await self.store.read(
+            self.accounts.read_undiscoverable(lists), *(self.memberships.count(each.id) for each in lists.values())
         )
-        undiscoverable, *counts = await self.store.read(*reads)
         hidden_ids = undiscoverable | {AccountId(int(id)) for id in self.site.settings.held_accounts}
         rows = (
             ExploredList(each, owners[id], count)

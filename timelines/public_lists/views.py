@@ -1,5 +1,6 @@
 """The page of a public list, and what readers do with it: follow its members, undo that, and leave it."""
 
+from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -12,7 +13,7 @@ from socialsite.concurrency import run_together
 from socialsite.errors import SignInRequired
 from socialsite.ids import AccountId, parse_id
 from socialsite.web.requests import SiteRequest, get_form_data, get_viewer_id, require_viewer_id, wants_json
-from socialsite.web.responses import done, respond
+from socialsite.web.responses import redirect_to_next, respond
 from timelines.errors import ListNotFound
 from timelines.following.presenters import account_rows, accounts_with_follow_state
 from timelines.following.service import FollowingService
@@ -87,12 +88,7 @@ async def follow_all(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, service = require_viewer_id(request), request.services[PublicListService]
     account_list = await service.find(list_id, me)
     members = await service.follow_all(account_list, me, request.caller)
-    data = {
-        "followed": list(map(str, members.followed)),
-        "requested": list(map(str, members.requested)),
-        "complete": members.is_complete,
-    }
-    return done(request, data, default=list_url(list_id), message=_describe(members, list_id))
+    return _redirect(request, list_id, _describe(members, list_id))
 
 
 def _describe(members: FollowedMembers, list_id: ListId) -> str:
@@ -124,14 +120,19 @@ async def unfollow_all(request: SiteRequest, list_id: ListId) -> HttpResponseBas
     account_ids = [AccountId(id) for id in ids if id is not None][:PUBLIC_MEMBERS_CAP]
     for account_id in account_ids:
         await request.services[FollowingService].unfollow(follower_id=me, followed_id=account_id)
-    return done(request, {"unfollowed": list(map(str, account_ids))}, default=list_url(list_id), message=_("Undone."))
+    return _redirect(request, list_id, _("Undone."))
 
 
 async def leave(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     """Take the viewer off a public list. Nobody can add the viewer to this list again."""
     me, now_ms = require_viewer_id(request), request.services.clock.now_ms()
     await request.services[ListService].leave(account_id=me, list_id=list_id, now_ms=now_ms)
-    return done(request, {}, default=list_url(list_id), message=_("You left the list."))
+    return _redirect(request, list_id, _("You left the list."))
+
+
+def _redirect(request: SiteRequest, list_id: ListId, message: str) -> HttpResponseBase:
+    messages.success(request, message, fail_silently=True)
+    return redirect_to_next(request, list_url(list_id))
 
 
 def explored_list(explored: ExploredList) -> Json:

@@ -70,7 +70,6 @@ async def explore(request: SiteRequest) -> HttpResponseBase:
             "posts": posts_json(entries),
             "accounts": accounts,
             "tags": hashtags_json(hashtags),
-            "lists": [explored_list(each) for each in lists],
             "similar": False,
             "next": next_url,
             "previous": None,
