@@ -296,7 +296,8 @@ class AccountService(AccountLookup, Service):
         changed = await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": "0"})
         if not changed:  # a requested deletion cannot cancel a suspension
             await self.accounts.edit(account_id, {"delete_ms": "0"})
-        await self._sign_out_hidden(account_id, "suspended")
+        await self._sign_out_hidden(account_id)
+        log.info("suspended", account=account_id)
         return changed
 
     async def reinstate(self, *, account_id: AccountId, if_leaving: bool = False) -> bool:
@@ -333,14 +334,14 @@ class AccountService(AccountLookup, Service):
         delete_ms = self.clock.now_ms() + self.deletion_grace_ms
         await self.accounts.deletions.add(account_id, delete_ms)
         await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": str(delete_ms)})
-        await self._sign_out_hidden(account_id, "deletion_requested")
+        await self._sign_out_hidden(account_id)
+        log.info("deletion_requested", account=account_id)
         return delete_ms
 
-    async def _sign_out_hidden(self, account_id: AccountId, event: str) -> None:
+    async def _sign_out_hidden(self, account_id: AccountId) -> None:
         await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
         await self.on_names_changed([account_id])
-        log.info(event, account=account_id)
 
     async def delete_due(self) -> None:
         """Delete the accounts whose grace period is over, unless the request was taken back."""
