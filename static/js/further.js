@@ -8,8 +8,15 @@ const textsOf = (form) => boxesOf(form).map((box) => textOf(box).value);
 /** Return a new box. Its ids begin with that of the first box. */
 function makeBox(form, number) {
   const { id } = form.elements.namedItem("text");
-  const html = form.querySelector("template").innerHTML.replaceAll("{n}", number).replaceAll("further-", `${id}-`);
-  return document.importNode(new DOMParser().parseFromString(html, "text/html").body.firstElementChild, true);
+  const box = document.importNode(form.querySelector("template").content.firstElementChild, true);
+  const label = box.querySelector("label");
+  label.textContent = label.textContent.replace("{n}", number);
+  for (const element of box.querySelectorAll("*")) {
+    for (const { name, value } of [...element.attributes]) {
+      if (value.includes("{n}")) element.setAttribute(name, value.replace("{n}", number).replace("further-", `${id}-`));
+    }
+  }
+  return box;
 }
 
 /** Show one box for each text. `complete` adds the suggestions to a new box. */

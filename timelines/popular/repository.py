@@ -1,6 +1,7 @@
 """Counts the accounts that react to a post, and stores the rankings of popular posts by language.
 
-All keys have the tag {popular}, so that a ranking of several languages is read by one command.
+All keys have the tag {popular}, so that a ranking of several languages is read at once.
+Twemproxy carries no ZUNION, but scripts.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,7 +12,7 @@ from socialsite.recipes.distinct_ranking import DistinctRanking, RankingSpec
 from socialsite.store import Command, Read, Store, load_script
 from timelines import keys
 
-REPLACE = load_script("replace_ranking.lua", __package__)
+REPLACE, PAGE = (load_script(f"{name}.lua", __package__) for name in ("replace_ranking", "ranking_page"))
 USES_CAP: Final = 50_000
 POSTS_PER_INTERVAL_CAP: Final = 300
 POPULAR = RankingSpec("popular", 2 * 3_600, 24, 8 * 3_600.0, USES_CAP, POSTS_PER_INTERVAL_CAP)
@@ -60,12 +61,8 @@ class PopularPosts:
         """
         names = (*languages, NO_LANGUAGE) if languages else (ALL_LANGUAGES, *filter(None, [preferred]))
         weights = [1] * len(names) if languages else [1, PREFERENCE - 1][: len(names)]
-        ranking_keys = map(keys.popular_posts, names)
-        return Read(
-            [("ZUNION", len(names), *ranking_keys, "WEIGHTS", *weights)],
-            lambda replies: [PostId(int(each)) for each in replies[0][::-1][offset : offset + limit]],
-            self._series,
-        )
+        page = PAGE.command(list(map(keys.popular_posts, names)), [offset, limit, *weights])
+        return Read([page], lambda replies: [PostId(int(each)) for each in replies[0]], self._series)
 
 
 def _pairs(scores: Mapping[PostId, float] | Mapping[str, int]) -> list[str | float]:

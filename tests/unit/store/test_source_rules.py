@@ -17,6 +17,7 @@ DECLARING_SAFE = {
     "timelines/pages/responses.py",
     "timelines/pages/site_texts.py",
     "timelines/threads/views.py",
+    "timelines/public_lists/views.py",
     "timelines/publishing/composer.py",
     "timelines/publishing/views.py",
     "timelines/templatetags/timelines_tags.py",
@@ -66,6 +67,7 @@ IN_LISTS = [
     "socialsite/recipes/distinct_ranking_top.lua",
     "socialsite/recipes/job_queue_reclaim.lua",
     "socialsite/recipes/time_series_top.lua",
+    "timelines/popular/ranking_page.lua",
 ]
 """These scripts call Redis with a list of arguments; review that its keys are KEYS when this list grows."""
 ASSIGNED = re.compile(r"^\s*(?:local )?([a-z]\w*(?:, *[a-z]\w*)*) = (.*)$", re.MULTILINE)
