@@ -7,22 +7,19 @@ const textsOf = (form) => boxesOf(form).map((box) => textOf(box).value);
 
 /** Return a new box. Its ids begin with that of the first box. */
 function makeBox(form, number) {
-  const { id } = form.elements.namedItem("text");
-  const box = document.importNode(form.querySelector("template").content.firstElementChild, true);
-  const label = box.querySelector("label");
+  const id = `${form.elements.text.id}-${number}`;
+  const box = form.querySelector("template").content.firstElementChild.cloneNode(true);
+  const [label, text, count] = box.querySelectorAll("label, textarea, p");
   label.textContent = label.textContent.replace("{n}", number);
-  for (const element of box.querySelectorAll("*")) {
-    for (const { name, value } of [...element.attributes]) {
-      if (value.includes("{n}")) element.setAttribute(name, value.replace("{n}", number).replace("further-", `${id}-`));
-    }
-  }
+  label.htmlFor = text.id = id;
+  count.id = `${id}-count`;
+  text.setAttribute("aria-describedby", count.id);
   return box;
 }
 
 /** Show one box for each text. `complete` adds the suggestions to a new box. */
 export function setTexts(form, texts, complete) {
   const boxes = boxesOf(form);
-  const button = form.querySelector("[data-add-post]");
   boxes.slice(texts.length).forEach((box) => box.remove());
   texts.forEach((text, at) => {
     const box = boxes[at] ?? makeBox(form, at + 2);
@@ -33,18 +30,18 @@ export function setTexts(form, texts, complete) {
     textOf(box).value = text;
     enhance(form, box, complete);
   });
-  button.disabled = texts.length >= MOST;
+  form.querySelector("[data-add-post]").disabled = texts.length >= MOST;
   form.dispatchEvent(new Event("input")); // the composer counts and stores
 }
 
-/** Let the button of a box remove it: the texts below move up. */
+/** Let the button of a box remove it. */
 function enhance(form, box, complete) {
   const button = box.querySelector("[data-remove-post]");
   button.hidden = false;
   button.onclick = () => {
     const at = boxesOf(form).indexOf(box);
     setTexts(form, textsOf(form).toSpliced(at, 1), complete);
-    [form.elements.namedItem("text"), ...boxesOf(form).map(textOf)][at].focus();
+    [form.elements.text, ...boxesOf(form).map(textOf)][at].focus();
   };
 }
 
@@ -52,7 +49,5 @@ function enhance(form, box, complete) {
 export function addPost(form, complete) {
   const texts = textsOf(form);
   if (texts.at(-1) !== "") setTexts(form, [...texts, ""], complete);
-  const text = textOf(boxesOf(form).at(-1));
-  text.focus();
-  text.scrollIntoView({ block: "nearest" });
+  textOf(boxesOf(form).at(-1)).focus();
 }
