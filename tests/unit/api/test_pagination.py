@@ -19,7 +19,8 @@ def test_cursors_are_exclusive() -> None:
 def test_min_id_reads_upwards_and_the_others_downwards() -> None:
     assert api_page(FormFields([("min_id", "5")])).request.upward
     assert not api_page(FormFields([("since_id", "5")])).request.upward
-    assert api_page(FormFields([("max_id", "5"), ("limit", "99")])).part == {"before": 5, "limit": 40, "shows_parents": False}
+    down = api_page(FormFields([("max_id", "5"), ("limit", "99")])).part
+    assert down == {"before": 5, "limit": 40, "shows_parents": False}
 
 
 def test_links_are_absolute_and_keep_other_parameters() -> None:
