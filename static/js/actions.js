@@ -89,9 +89,10 @@ function fillHome(home, handle) {
 
 /** Append the next older page. The address and the scroll position stay. */
 export async function loadOlder(link) {
-  const list = document.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
+  const lists = "ol[data-timeline], ol[data-replies], ul.accounts";
+  const list = document.querySelector(lists);
   const found = await page(link.href);
-  const theirs = found.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
+  const theirs = found.querySelector(lists);
   if (!list || !theirs) return location.assign(link.href);
   const known = new Set(postsIn(list).map((post) => post.dataset.postId));
   const items = [...theirs.children]
@@ -139,7 +140,6 @@ function onClick(event) {
   }
 }
 
-/** Scroll an opened menu into view. */
 function showMenu({ target }) {
   if (target.open) target.closest(".menu")?.querySelector(".menu-body").scrollIntoView({ block: "nearest" });
 }

@@ -1,4 +1,6 @@
-/** Loads the modules for pictures when a reader first needs them. Pages without pictures load nothing. */
+/** Loads the modules for pictures and cards when a reader first needs them. */
+
+import { page, send } from "./send.js";
 
 const editors = new WeakMap(); // form -> promise of its editor
 
@@ -12,13 +14,13 @@ async function withEditor(form, act) {
   }
 }
 
-/** Add files to the pictures of a post that is being written. Throws without a connection. */
+/** Add files to the pictures of a post. Throws without a connection. */
 export const addPictures = (form, files) => withEditor(form, (editor) => editor.add(files));
 
-/** Show pictures that were uploaded before: those of the page or of an unsent draft. */
+/** Show uploaded pictures: of the page or of an unsent draft. */
 export const restorePictures = (form, contents) => withEditor(form, (editor) => contents && editor.restore(contents));
 
-/** Return the editor of a form, or undefined if no picture was added. */
+/** Return the editor of a form, or undefined without pictures. */
 export const editorOf = (form) => editors.get(form);
 
 async function openPicture(event) {
@@ -34,4 +36,8 @@ async function openPicture(event) {
 
 export function enhancePictures() {
   document.addEventListener("click", openPicture);
+  document.onpointerover = async ({ target, pointerType }) => {
+    const link = pointerType === "mouse" && innerWidth > 959 && target.closest?.("a.avatar, a.post-author");
+    if (link) (await import("./card.js")).rest(link, page, send);
+  };
 }

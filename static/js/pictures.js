@@ -1,7 +1,4 @@
-/**
- * The pictures of a post that is being written: upload with progress, retry, descriptions, order, focal point. Loaded
- * when a picture is first added. Without this script the compose page has file fields.
- */
+/** The pictures of a post that is being written. Without this script the compose page has file fields. */
 
 import { openLayer } from "./layers.js";
 import { part } from "./picture_parts.js";
@@ -25,7 +22,7 @@ async function findRefusal(file, maxBytes) {
   return "other";
 }
 
-/** POST a form. Returns {status, data}; the status is 0 without a response. `onProgress` takes a number from 0 to 1. */
+/** POST a form. Returns {status, data}; the status is 0 without a response. */
 function post(path, fields, token, { onProgress, signal } = {}) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
@@ -42,7 +39,6 @@ function post(path, fields, token, { onProgress, signal } = {}) {
   });
 }
 
-/** Return {status, data} of an uploaded picture; the status is 0 without a response. */
 async function fetchPicture(id, signal) {
   const answer = await fetch(`/media/${id}/`, { headers: { Accept: "application/json" }, signal }).catch(() => null);
   return { status: answer?.status ?? 0, data: (await answer?.json().catch(() => null)) ?? {} };
@@ -223,7 +219,6 @@ class Picture {
   }
 }
 
-/** The pictures of one composer. */
 class Editor {
   #pictures = [];
   #isReminded = false;
@@ -269,7 +264,6 @@ class Editor {
     };
   }
 
-  /** Take the rows that the page has of uploaded pictures. */
   adopt(section) {
     for (const row of section.querySelectorAll(".picture-row")) this.#append(new Picture(this, row));
     this.element.querySelector("[name=sensitive]").checked = "sensitive" in section.dataset;

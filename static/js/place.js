@@ -1,7 +1,4 @@
-/**
- * Reload and Back lead to the same post at the same height, also if it was loaded from an older page. The place is part
- * of the history entry: the first visible rows, and the height of the first.
- */
+/** Reload and Back lead to the same post at the same height: the history entry has the first rows and their height. */
 
 import { loadOlder } from "./actions.js";
 import { isShown } from "./send.js";

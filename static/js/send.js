@@ -1,4 +1,4 @@
-/** Requests: actions answer with JSON, pages with HTML from which posts are taken. */
+/** Requests: actions answer with JSON, pages with HTML. */
 
 import { noteChange } from "./backforward.js";
 import { word } from "./words.js";
@@ -8,7 +8,7 @@ const token = () => document.querySelector("#post-actions [name=csrfmiddlewareto
 /**
  * POST an action. Never throws: without a response it returns {ok: false, status: 0} and a message.
  * @param {Record<string, string> | FormData} fields
- * @param {RequestInit} how `keepalive` completes the request after the page is closed; other requests change pages
+ * @param {RequestInit} how `keepalive` completes it after the page is closed; others change pages
  */
 export async function send(path, fields = {}, how = {}) {
   try {
@@ -35,7 +35,7 @@ export const parse = (html) => new DOMParser().parseFromString(html, "text/html"
 
 export const postsIn = (root) => [...root.querySelectorAll("article[data-post-id]")];
 
-/** Is an element in no closed element? Safari before 17.4 cannot tell, so it counts as shown there. */
+/** Is an element in no closed element? In Safari before 17.4 each counts as shown. */
 export const isShown = (element) => element.checkVisibility?.() ?? true;
 
 /** Return the posts that no closed element hides. */

@@ -1,7 +1,4 @@
-/**
- * Shows the pictures of a post large: arrow keys, swipe, description, download; Back, Escape and a swipe down close. Loaded at the first click on a picture.
- * Without this script the link of a picture leads to its full size.
- */
+/** Shows the pictures of a post large. Without this script the link of a picture leads to its full size. */
 
 import { openLayer } from "./layers.js";
 import { part } from "./picture_parts.js";
@@ -59,7 +56,7 @@ class Viewer {
     if (report) this.report.href = report.getAttribute("href");
     this.#show(this.#links.indexOf(link));
     openLayer(this.element);
-    this.close.focus(); // the first link would be "Report"
+    this.close.focus(); // not "Report"
   }
 
   #step(step) {

@@ -53,7 +53,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     visit = await services[ProfileService].load_page(handle, cut, viewer_id=me, with_marker=with_marker)
     account, id = visit.account, AccountId(visit.account.id)
     likes = await _load_likes(request) if tab == LIKES else None
-    views = await count_view(request, Entity("account", id), id)
+    views = None if "card" in request.GET else await count_view(request, Entity("account", id), id)
     relation = {} if visit.relationship is None else relation_json(visit.relationship)
     return respond(
         request,

@@ -18,7 +18,7 @@ from timelines.templatetags.timelines_tags import avatar, hue, initial, iso, ms_
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*.html") if path.parent.name != "mail")
 SCRIPTS = sorted((ROOT / "static/js").glob("*.js"))
-LATER_SCRIPTS = ("adopt", "layers", "pictures", "picture_parts", "viewer")
+LATER_SCRIPTS = ("adopt", "card", "layers", "pictures", "picture_parts", "viewer")
 """The modules that a page loads when a reader first needs them."""
 WRITING_SCRIPTS = ("emoji", "further", "take_back")
 """The modules that a composer loads when a writer first needs them."""
@@ -87,7 +87,7 @@ def test_the_scripts_stay_small() -> None:
     sizes = {path.stem: path.stat().st_size for path in SCRIPTS}
     parts = (LATER_SCRIPTS, WRITING_SCRIPTS, FORM_SCRIPTS, PAGE_SCRIPTS)
     later, writing, forms, pages = (sum(map(sizes.__getitem__, names)) for names in parts)
-    assert later <= 23_000
+    assert later <= 25_000
     assert writing <= 8_000
     assert forms <= 18_000
     assert pages <= 3_000
