@@ -100,6 +100,10 @@ async def test_no_action_redirects_to_another_host(
         post = (await bob.post_json("/posts/", text="Tea?", **{"poll[options][]": ["yes", "no"]})).json()
     if path.endswith("/unquote/"):
         post = (await bob.post_json("/posts/", text="look", quoted_status_id=post["id"])).json()
+    if path.endswith("/leave/"):
+        made = await bob.post_json("/lists/", title="his")
+        await bob.post_json(f"/lists/{made.json()['id']}/members/", handle="alice")
+        await bob.post_json(f"/lists/{made.json()['id']}/edit/", title="his", public="1")
     reported = await bob.post_json("/posts/", text="rude")
     now_ms = site.clock.now_ms()
     await site[SiteService].announce("news", starts_ms=0, ends_ms=0, now_ms=now_ms)
@@ -108,6 +112,7 @@ async def test_no_action_redirects_to_another_host(
     path, led = path.replace("/lists/7/", f"/lists/{made.json()['id']}/"), 0
     for target in ELSEWHERE[::4]:  # the follow test reads the whole collection
         subject = {"post": reported.json()["id"], "category": "spam"} if path == "/reports/new/" else {}
+        subject |= {"tab": made.json()["id"], "action": "up"} if path == "/lists/tabs/" else {}
         body = {**FIELDS, **subject, "csrfmiddlewaretoken": alice.csrf_token, "next": target}
         answer = await alice.http.post(path, data=body)
         assert answer.status_code < 500

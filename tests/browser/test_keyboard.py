@@ -41,7 +41,7 @@ def publishes(me: BrowserPage, text: str) -> None:
     page = me.page
     tab_to(page, "[data-composer] textarea")
     page.keyboard.type(text)
-    tab_to(page, "[data-composer] [type=submit]", 8)
+    tab_to(page, "[data-composer] [type=submit]", 10)
     page.keyboard.press("Enter")
     expect(me.entries).to_have_count(1)
 
@@ -139,7 +139,7 @@ FOCUSED_FIELD = """() => {
   const { tagName, name, title, type } = document.activeElement;
   return name || title || (type === "file" ? "file" : type === "submit" ? "submit" : tagName);
 }"""
-OPTIONS = ["Content warning", "Poll", "Draft or later", "Who may quote it"]
+OPTIONS = ["Content warning", "Poll", "Emoji", "Draft or later", "Who may quote it"]
 
 
 def test_the_composer_is_walked_from_the_text_over_its_options_to_the_button(
@@ -148,8 +148,8 @@ def test_the_composer_is_walked_from_the_text_over_its_options_to_the_button(
     author = visitor()
     post = author.publishes("words")
     me = reader(author)
-    steps = ["text", "file", *OPTIONS, "audience", "language", "submit"]
-    edit_steps = ["text", "file", "Content warning", "Who may quote it", "language", "submit"]
+    steps = ["text", "file", *OPTIONS, "audience", "language", "add", "submit"]
+    edit_steps = ["text", "file", "Content warning", "Emoji", "Who may quote it", "language", "submit"]
     for path, expected in (("/", steps), (post["url"], steps), (f"/posts/{post['id']}/edit/", edit_steps)):
         me.go_to(path)
         me.page.locator("[data-composer] textarea").focus()

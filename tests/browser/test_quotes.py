@@ -14,7 +14,7 @@ def quote_from_menu(page: Page, words: str) -> None:
     expect(composer.get_by_label("Quote this post")).to_be_checked()
     composer.locator("[name=text]").fill(words)
     with page.expect_response(lambda response: response.request.method == "POST"):
-        composer.get_by_role("button", name="Post").click()
+        composer.get_by_role("button", name="Post", exact=True).click()
 
 
 @pytest.mark.parametrize("has_script", mostly_nightly([True, False], 1), ids=["script", "no script"])

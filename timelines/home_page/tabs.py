@@ -34,7 +34,7 @@ async def show(request: SiteRequest) -> HttpResponseBase:
 
 async def change(request: SiteRequest) -> HttpResponseBase:
     """Add a tab, remove it, or move it by one place. Takes `tab` (id of a list, or hashtag with "#") and `action`."""
-    fields, services = get_form_data(request), request.services
+    me, fields, services = require_viewer_id(request), get_form_data(request), request.services
     action, name = parse_choice("action", fields.get("action"), ACTIONS), fields.get("tab", "")
     titles, shown = await _load(request)
     if name not in titles:
@@ -44,7 +44,6 @@ async def change(request: SiteRequest) -> HttpResponseBase:
         tabs = shown if preferences.tabs is None else [each for each in preferences.tabs if each in titles]
         return structs.replace(preferences, tabs=tuple(_edit(tabs, name, action)))
 
-    me = require_viewer_id(request)
     chosen = await services[AccountService].change_preferences(account_id=me, change=edit)
     for service in (services[ListService], services[FollowedHashtagService]):
         service.menus.drop(me)

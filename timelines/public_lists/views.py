@@ -117,6 +117,7 @@ def _describe(members: FollowedMembers, list_id: ListId) -> str:
 async def unfollow_all(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     """Undo `follow_all`. The field `accounts` has the ids of the accounts that it followed."""
     me, ids = require_viewer_id(request), map(parse_id, get_form_data(request).get("accounts", "").split())
+    await request.services[PublicListService].find(list_id, me)
     account_ids = [AccountId(id) for id in ids if id is not None][:PUBLIC_MEMBERS_CAP]
     for account_id in account_ids:
         await request.services[FollowingService].unfollow(follower_id=me, followed_id=account_id)

@@ -12,7 +12,7 @@ from socialsite.asgi import application
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import PostId
-from socialsite.store import Command
+from socialsite.store import Key
 from tests.support.api import ApiClient, create_token
 from tests.support.browser import HttpBrowser
 from tests.support.push_device import PushDevice
@@ -42,13 +42,13 @@ DECLARATION: dict[str, Any] = {
 }
 
 
-def pin_command(_reader: int, actor_id: int, post_id: PostId) -> Command:
-    return "ZSCORE", keys.pins(actor_id), post_id
+def pin_cause(_reader: int, actor_id: int, post_id: PostId) -> tuple[Key, Any]:
+    return keys.pins(actor_id), post_id
 
 
 @pytest.fixture
 def pin() -> Iterator[NotificationKind]:
-    yield NotificationKind(**DECLARATION, cause=pin_command)
+    yield NotificationKind(**DECLARATION, cause=pin_cause)
     del KINDS["sample"]
 
 

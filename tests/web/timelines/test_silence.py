@@ -30,6 +30,7 @@ PAGES = {
     "/posts/<id:post_id>/vote/",
     "/@<handle:handle>/follow/",
     "/tags/<str:tag>/follow/",
+    "/lists/<id:list_id>/follow/",
     "/accounts/settings/avatar/",
     "/accounts/settings/header/",
     "/media/",
