@@ -209,7 +209,7 @@ urlpatterns = [
     path("search/", dispatch_by_method(GET=search.search), name="search"),
     path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),
     path("@<handle:handle>/lists/", dispatch_by_method(GET=lists.choose_for_account), name="account-lists"),
-    path("lists/", limited("list", lists.create, GET=lists.index), name="lists"),
+    path("lists/", limited("list", lists.create, GET=public_lists.index), name="lists"),
     path("lists/tabs/", limited("list", tabs.change, GET=tabs.show), name="tabs"),
     path("lists/<id:list_id>/", dispatch_by_method(GET=redirect_date_queries(public_lists.show)), name="list"),
     path("lists/<id:list_id>/edit/", limited("list", lists.edit), name="list-edit"),

@@ -2,13 +2,14 @@
 
 import { noteChange } from "./backforward.js";
 import { page, postsIn, send, showingsOf } from "./send.js";
-import { stored } from "./storage.js";
+import { attempt } from "./storage.js";
 import { Timeline, focusPost, passFocus, rowOf, takeOut } from "./timeline.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
 
-const DELETING = "deleting"; // the next page repeats a deletion without an answer
+/** Note a deletion until it is answered; the next page of this tab repeats it. Other tabs may still show "Undo". */
+const note = (path) => attempt(() => (sessionStorage.deleting = path));
 
 /** Hide a post, and delete it when the note leaves. Until then it can be shown again. */
 function deletePost(button) {
@@ -19,9 +20,9 @@ function deletePost(button) {
   passFocus(article);
   closeMenus();
   hide(true);
-  stored.write(DELETING, path);
+  note(path);
   const undo = () => {
-    stored.write(DELETING, "");
+    note("");
     hide(false);
     focusPost(article);
   };
@@ -31,7 +32,7 @@ function deletePost(button) {
 async function finishDeletion(path, showings, hide) {
   noteChange();
   const { ok, status, data } = await send(path, {}, { keepalive: true });
-  stored.write(DELETING, "");
+  note("");
   if (ok || status === 404) return showings.forEach(takeOut);
   hide(false);
   toast(data.message || word("notDone"));
@@ -157,8 +158,8 @@ function sendOnce(event) {
 }
 
 export function enhanceActions() {
-  const deleting = stored.read(DELETING);
-  if (deleting) finishDeletion(deleting, [], () => {});
+  const deleting = attempt(() => sessionStorage.deleting);
+  if (deleting) finishDeletion(deleting, [...showingsOf(document, deleting.match(/\d+/)[0])], () => {});
   document.addEventListener("click", onClick);
   document.addEventListener("click", sendOnce);
   document.addEventListener("keydown", onEscape);

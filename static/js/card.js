@@ -14,7 +14,9 @@ const later = (act, ms) => {
 const leave = () => later(hide, 250);
 
 async function fill() {
+  const asked = path;
   const found = await page(`${path}?limit=1&card=1`);
+  if (asked !== path) return;
   card.replaceChildren(...found.querySelectorAll(".profile :is(.avatar-large, h1, .handle, .bio, .counts, [data-follow])"));
   for (const each of card.children) if (!each.matches(".avatar-large, [data-follow]")) each.style.gridColumn = "1/-1";
 }
@@ -47,8 +49,9 @@ card.onclick = async (event) => {
   if (!button) return;
   event.preventDefault();
   event.stopPropagation();
-  await send(button.formAction);
-  fill();
+  const { ok } = await send(button.formAction);
+  if (ok) fill();
+  else location.assign(path); // it says why
 };
 addEventListener("scroll", hide);
 addEventListener("keydown", ({ key }) => key === "Escape" && hide());

@@ -41,15 +41,15 @@ export function deleteDrafts() {
 class Composer {
   constructor(form) {
     this.form = form;
-    this.text = form.elements.namedItem("text");
-    this.key = form.elements.namedItem("idempotency_key");
-    this.warning = form.elements.namedItem("spoiler_text");
+    this.text = form.elements.text;
+    this.key = form.elements.idempotency_key;
+    this.warning = form.elements.spoiler_text;
     this.isEdit = form.dataset.composer === "edit";
     this.drafts = this.isEdit ? noDrafts : drafts;
     this.button = form.querySelector("[type=submit]");
     this.error = form.querySelector(".error");
     this.max = Number(this.text.dataset.max);
-    const about = form.elements.namedItem("in_reply_to")?.value ?? "";
+    const about = form.elements.in_reply_to?.value ?? "";
     this.draft = `draft:${document.body.dataset.handle}:${about}`;
     this.warningDraft = `${this.draft}:warning`;
     this.pictureDraft = `${this.draft}:pictures`;
@@ -89,7 +89,7 @@ class Composer {
       event.preventDefault();
       this.#submit(event.submitter?.matches("[data-save-draft]") ? "/drafts/" : this.form.action);
     });
-    const time = this.form.elements.namedItem("scheduled_at");
+    const time = this.form.elements.scheduled_at;
     const { textContent, dataset } = this.button;
     time?.addEventListener("input", () => (this.button.textContent = time.value ? dataset.later : textContent));
     this.#restorePictures();
@@ -107,7 +107,7 @@ class Composer {
 
   /** Is this the form that a link asks for: of a reply to the post of this page, or of a new post? */
   isFor({ hash, pathname }) {
-    const isReply = Boolean(this.form.elements.namedItem("in_reply_to"));
+    const isReply = Boolean(this.form.elements.in_reply_to);
     if (hash === "#reply") return isReply && pathname === location.pathname;
     return pathname === "/compose/" && !isReply && !this.isEdit;
   }
@@ -293,7 +293,7 @@ class Composer {
     if (post.url && document.body.dataset.page === "compose") return location.assign(post.url);
     if (!post.url) return toast(post.message ?? word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" });
     toast(post.message ?? word("published"), { undo: () => this.#takeBack(post.thread ?? [post.id], fields) });
-    await showPosts(post, this.form.elements.namedItem("in_reply_to")).catch(() => {}); // published: the next page shows it
+    await showPosts(post, this.form.elements.in_reply_to).catch(() => {}); // published: the next page shows it
   }
 
   async #takeBack(ids, fields) {

@@ -17,8 +17,8 @@ export class ServerDraft {
   constructor(form, storedId) {
     this.form = form;
     this.storedId = storedId;
-    this.id = form.elements.namedItem("draft");
-    this.time = form.elements.namedItem("scheduled_at");
+    this.id = form.elements.draft;
+    this.time = form.elements.scheduled_at;
     const utc = this.time?.defaultValue; // Firefox restores `value`
     if (utc) this.time.value = localValue(new Date(`${utc}Z`));
   }

@@ -59,7 +59,7 @@ async function submit(form) {
   const answer = await fetch(form.action, { method: "POST", body, redirect: "manual", credentials: "same-origin" });
   if (answer.type === "opaqueredirect") {
     unguard(form);
-    return location.assign(form.elements.namedItem("next")?.value || form.dataset.done);
+    return location.assign(form.elements.next?.value || form.dataset.done);
   }
   form.ariaBusy = "false";
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");

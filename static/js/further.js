@@ -1,9 +1,9 @@
-/** The boxes of further posts in the composer, which are published as a thread. Loaded at the first use. */
+/** The boxes of further posts in the composer, which are published as a thread. */
 
 const MOST = 24;
 const boxesOf = (form) => [...form.querySelectorAll(".composer-further")];
 const textOf = (box) => box.querySelector("textarea");
-const textsOf = (form) => boxesOf(form).map((box) => textOf(box).value);
+export const textsOf = (form) => boxesOf(form).map((box) => textOf(box).value);
 
 /** Return a new box. Its ids begin with that of the first box. */
 function makeBox(form, number) {

@@ -243,7 +243,7 @@ class Editor {
   }
 
   get token() {
-    return this.form.elements.namedItem("csrfmiddlewaretoken").value;
+    return this.form.elements.csrfmiddlewaretoken.value;
   }
 
   get count() {
@@ -324,7 +324,7 @@ class Editor {
     picture.cancel();
     this.changed();
     const next = this.#pictures[at] ?? this.#pictures[at - 1];
-    (next?.row.querySelector("[data-remove]") ?? this.form.elements.namedItem("text")).focus();
+    (next?.row.querySelector("[data-remove]") ?? this.form.elements.text).focus();
   }
 
   discard(id) {

@@ -26,7 +26,7 @@ export function openSheet(form, about) {
   kinds.forEach((kind) => visualViewport.addEventListener(kind, fit));
   head.querySelector("button").onclick = () => dialog.close();
   openLayer(dialog);
-  form.elements.namedItem("text").focus();
+  form.elements.text.focus();
   dialog.addEventListener("close", () => {
     kinds.forEach((kind) => visualViewport.removeEventListener(kind, fit));
     head.hidden = true;

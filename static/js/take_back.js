@@ -1,8 +1,8 @@
-/** Takes back posts that were just published, and gives their text back. Loaded when that is asked for. */
+/** Takes back posts that were just published, and gives their text back. */
 
-import { setTexts } from "./further.js";
+import { setTexts, textsOf } from "./further.js";
 
-/** Put the fields of a form that was sent into its inputs, in their order. What was typed meanwhile stays below. */
+/** Put the fields of a sent form into its inputs, in their order. What was typed meanwhile stays below. */
 function fill(form, entries) {
   const left = [...entries];
   for (const input of form.elements) {
@@ -18,12 +18,12 @@ function fill(form, entries) {
   }
 }
 
-/** Give the text back, which stores it as a draft, then delete the posts, the last first. Returns the last answer. */
+/** Give the text back as a draft, then delete the posts, the last first. Returns the last answer. */
 export async function takeBack(form, entries, ids, { complete, restorePictures, send }) {
   const valuesOf = (name) => entries.filter(([each, value]) => each === name && value).map(([, value]) => value);
-  const texts = valuesOf("more[]");
+  const texts = [...valuesOf("more[]"), ...textsOf(form).filter(Boolean)];
   if (texts.length) setTexts(form, texts, complete);
-  fill(form, entries);
+  fill(form, entries.filter(([name]) => name !== "more[]"));
   form.dispatchEvent(new Event("input"));
   let answer;
   for (const id of ids.toReversed()) {

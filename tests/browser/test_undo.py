@@ -101,6 +101,20 @@ def test_a_post_is_deleted_when_the_note_leaves_or_the_page(reader: OpenReader, 
     me.wait_for(lambda: texts_of(own) == [])
 
 
+def test_another_tab_does_not_delete_a_post_that_can_be_shown_again(reader: OpenReader, own: HttpVisitor) -> None:
+    own.publishes("words")
+    me = reader(own)
+    keep_notes(me)
+    me.go_to("/")
+    delete(me.page)
+    other = me.page.context.new_page()
+    other.goto(f"{me.url}/public/")
+    other.wait_for_timeout(1_000)
+    other.close()
+    me.page.bring_to_front()
+    assert texts_of(own) == ["words"]
+
+
 def test_a_deletion_without_an_answer_is_repeated_by_the_next_page(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("words")
     me = reader(own)
@@ -138,8 +152,12 @@ def test_a_published_thread_is_taken_back_into_the_composer(
     form.locator("[name=spoiler_text]").fill("numbers")
     form.locator("textarea[name=text]").fill("one")
     form.get_by_role("button", name="Add another post").click()
-    form.locator("textarea[name='more[]']").fill("two")
-    form.locator("textarea[name='more[]']").press("Control+Enter")
+    form.locator("textarea[name='more[]']").fill("left out")
+    form.get_by_role("button", name="Add another post").click()
+    boxes = form.locator("textarea[name='more[]']")
+    boxes.nth(1).fill("two")
+    boxes.nth(0).fill("")
+    boxes.nth(1).press("Control+Enter")
     expect(me.page.locator(".toast")).to_contain_text("Your posts are published.")
     expect(me.entries).to_have_count(2)
     me.page.locator(".toast").get_by_role("button", name="Undo").click()

@@ -11,6 +11,8 @@ from timelines.text.post_text import grapheme_count, normalize_text
 TITLE_MAX_GRAPHEMES = 50
 TITLE_MAX_BYTES = 1000  # a grapheme has no maximum length: 50 graphemes could be a megabyte
 LISTS_PER_ACCOUNT = 100
+PUBLIC_LISTS_PER_ACCOUNT = 5
+"""The most public lists of an account, so that few accounts cannot fill Explore."""
 PUBLIC_MEMBERS_CAP = 150
 """The most members of a public list, which everybody may read and follow."""
 DESCRIPTION_MAX_GRAPHEMES = 300

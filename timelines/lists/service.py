@@ -11,7 +11,7 @@ from typing import Unpack
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
-from socialsite.limits import ActionLimits
+from socialsite.limits import ActionLimits, Caller
 from socialsite.service import Service
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached, MemberLeftList
@@ -215,6 +215,7 @@ class ListService(Service):
         """Add a member, which the owner need not follow. Return whether the member is new. Raises MemberLeftList."""
         account_list = await self.get(owner_id=owner_id, list_id=list_id)
         require_own_members(account_list)
+        await self._require_may_publish(account_list)
         await require_visible(self.accounts, account_id)
         if await self.repository.has_left(account_id, list_id):
             raise MemberLeftList
@@ -290,12 +291,21 @@ class ListService(Service):
         if description is not None:
             account_list = replace(account_list, description=validate_description(description))
             await self.limits.enforce_bytes("lists", account_list.owner_id, len(account_list.description.encode()))
+        others = 0
         if public_ms is not None:
+            if public_ms and not account_list.public_ms:
+                others = sum(each.public_ms > 0 for each in await self.all_lists(account_list.owner_id))
             account_list = replace(account_list, public_ms=public_ms and (account_list.public_ms or public_ms))
         if account_list.public_ms:
-            validate_public(account_list, await self.memberships.count(account_list.id))
+            await self._require_may_publish(account_list)
+            validate_public(account_list, await self.memberships.count(account_list.id), others)
             self.accounts.check_texts({"title": account_list.title, "description": account_list.description})
         return account_list
+
+    async def _require_may_publish(self, account_list: AccountList) -> None:
+        """Raise AccountSilenced if everybody sees the list and its owner may not write now."""
+        if account_list.public_ms and (owner := await self.accounts.find(account_list.owner_id)) is not None:
+            self.limits.require_may_write(Caller(account_list.owner_id, "", silenced_until_ms=owner.silenced_until_ms))
 
     async def _with_parts(self, account_list: AccountList, operation: str, parts: Sequence[ListId]) -> AccountList:
         """Return the list as a virtual list with these parts. Raises ListInvalid."""
@@ -321,7 +331,9 @@ class ListService(Service):
         try:
             await self.get(owner_id=owner_id, list_id=list_id)
             await require_visible(self.accounts, account_id)
-        except (ListNotFound, AccountNotFound):
+            if await self.repository.has_left(account_id, list_id):
+                raise MemberLeftList
+        except (ListNotFound, AccountNotFound, MemberLeftList):
             await self.memberships.remove(list_id, account_id)
             raise
         return True

@@ -10,6 +10,7 @@ from timelines.ids import ListId
 from timelines.lists.account_list import (
     DESCRIPTION_MAX_GRAPHEMES,
     OPERATIONS,
+    PUBLIC_LISTS_PER_ACCOUNT,
     PUBLIC_MEMBERS_CAP,
     REPLY_POLICIES,
     TITLE_MAX_GRAPHEMES,
@@ -39,12 +40,15 @@ def validate_description(description: str) -> str:
         raise ListInvalid({"description": message}) from None
 
 
-def validate_public(account_list: AccountList, members: int) -> None:
-    """Raise ListInvalid if the list, with this number of members, may not be public."""
+def validate_public(account_list: AccountList, members: int, others: int) -> None:
+    """Raise ListInvalid if the list may not be public. `others` is the number of its owner's other public lists."""
     if account_list.operation is not None:
         raise ListInvalid({"public": _("A combined list cannot be public.")})
     if members > PUBLIC_MEMBERS_CAP:
         message = _("A public list has at most %(most)d members.") % {"most": PUBLIC_MEMBERS_CAP}
+        raise ListInvalid({"public": message})
+    if others >= PUBLIC_LISTS_PER_ACCOUNT:
+        message = _("An account has at most %(most)d public lists.") % {"most": PUBLIC_LISTS_PER_ACCOUNT}
         raise ListInvalid({"public": message})
 
 

@@ -1,5 +1,6 @@
 """The pages and actions of the viewer's lists."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from django.http import HttpResponse
@@ -34,10 +35,9 @@ MIN_LISTS_FOR_VIRTUAL_LIST = 2
 """A viewer with fewer lists cannot create a virtual list."""
 
 
-async def index(request: SiteRequest) -> HttpResponseBase:
-    """Show the viewer's lists, and public lists that have the viewer as a member."""
+async def show_lists(request: SiteRequest, with_viewer: Sequence[AccountList]) -> HttpResponseBase:
+    """Show the viewer's lists, and the given public lists that have the viewer as a member."""
     lists, next_url = await _load_lists_page(request)
-    with_viewer = await request.services[ListService].public_lists_with(require_viewer_id(request))
     choices = [] if wants_json(request) else await load_list_choices(request)
     return respond(
         request,

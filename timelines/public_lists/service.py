@@ -33,8 +33,10 @@ from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 from timelines.visibility.viewer_state import read_viewer_relations
 
-EXPLORE_CANDIDATES = 40
+EXPLORE_CANDIDATES = 60
 """The number of the newest public lists from which Explore chooses."""
+FOLLOWING_MS = 3_000
+"""The time after which no further member is followed, so that the request is answered within its deadline."""
 FOLLOWS_PER_DAY = 2 * PUBLIC_MEMBERS_CAP
 """The most accounts that an account may follow in a day by following all members of lists."""
 
@@ -49,7 +51,10 @@ class ExploredList(NamedTuple):
 
 @dataclass(slots=True)
 class FollowedMembers:
-    """The members of a list that the reader follows now, or requested to follow. `is_complete` is false at a limit."""
+    """The members of a list that the reader follows now, or requested to follow.
+
+    `is_complete` is false if a limit was reached or the time was over.
+    """
 
     followed: list[AccountId] = field(default_factory=list)
     requested: list[AccountId] = field(default_factory=list)
@@ -110,6 +115,12 @@ class PublicListService(Service):
         viewer = ViewerContext(viewer_id, ViewContext.LIST, read_shown, rule.reply_rights)
         return await self.pipeline.read_page(self.lists.skeleton(account_list.id), request, viewer)
 
+    async def lists_with(self, account_id: AccountId) -> list[AccountList]:
+        """Return the public lists that have the account as a member, and that it may see."""
+        lists = [each for each in await self.lists.public_lists_with(account_id) if self.is_public(each)]
+        owners = await self._find_owners(lists, account_id) if lists else {}
+        return [each for each in lists if each.owner_id in owners]
+
     async def relation(
         self, account_list: AccountList, member_ids: Sequence[AccountId], viewer_id: AccountId | None
     ) -> tuple[set[AccountId], bool]:
@@ -146,12 +157,15 @@ class PublicListService(Service):
         followed, _ = await self.relation(account_list, ids, viewer_id)
         new_ids = [id for id in ids if id not in followed]
         granted = await self.limits.take_daily(caller, "listfollows", FOLLOWS_PER_DAY, len(new_ids))
-        result = FollowedMembers(is_complete=granted == len(new_ids))
-        try:
+        result, until_ms, done = FollowedMembers(), self.clock.now_ms() + FOLLOWING_MS, 0
+        with suppress(FollowingCapReached, RateLimited):
             for member_id in new_ids[:granted]:
+                if self.clock.now_ms() > until_ms:
+                    break
                 await self._follow(viewer_id, member_id, caller, result)
-        except (FollowingCapReached, RateLimited):
-            result.is_complete = False
+                done += 1
+        await self.limits.refund_daily(caller, "listfollows", granted - done)
+        result.is_complete = done == len(new_ids)
         return result
 
     async def _follow(

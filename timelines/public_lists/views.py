@@ -21,6 +21,7 @@ from timelines.ids import ListId
 from timelines.lists.account_list import PUBLIC_MEMBERS_CAP, AccountList
 from timelines.lists.list_page import list_response, list_url
 from timelines.lists.service import ListService
+from timelines.lists.views import show_lists
 from timelines.pages.page import PageRequest
 from timelines.pages.presenters import Json, author_json, post_html
 from timelines.pages.queries import parse_page_request
@@ -84,6 +85,11 @@ async def _public_response(request: SiteRequest, account_list: AccountList, quer
     )
 
 
+async def index(request: SiteRequest) -> HttpResponseBase:
+    with_viewer = await request.services[PublicListService].lists_with(require_viewer_id(request))
+    return await show_lists(request, with_viewer)
+
+
 async def follow_all(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, service = require_viewer_id(request), request.services[PublicListService]
     account_list = await service.find(list_id, me)
@@ -102,7 +108,7 @@ def _describe(members: FollowedMembers, list_id: ListId) -> str:
         text = ngettext("%(count)d request to follow is sent.", "%(count)d requests to follow are sent.", requested)
         sentences.append(text % {"count": requested})
     if not members.is_complete:
-        sentences.append(_("You have reached a limit for today. You can follow the others later."))
+        sentences.append(_("Not everybody could be followed now. You can follow the others later."))
     text = format_html_join(" ", "{}", ((each,) for each in sentences))
     if not (followed or requested):
         return text

@@ -193,3 +193,32 @@ async def test_a_deleted_list_leaves_nothing_in_explore(starters, alice, visitor
     await alice.post_json(f"{starters}delete/")
     assert await explored(visitor) == []
     assert await world.services.repositories.lists.newest_public(10) == []
+
+
+async def test_a_silenced_owner_changes_no_public_list(starters, alice, dave, world):
+    secret = f"/lists/{(await alice.post_json('/lists/', title='Secret')).json()['id']}/"
+    until_ms = world.services.clock.now_ms() + 3_600_000
+    await world.services.accounts.restrict(1, "silence", until_ms)
+    for path, fields in (
+        (f"{starters}edit/", {"description": "insults"}),
+        (f"{starters}members/", {"handle": "dave"}),
+        (f"{secret}edit/", {"public": "1"}),
+    ):
+        answer = await alice.post_json(path, **fields)
+        assert (answer.status_code, "silenced" in answer.text) == (403, True), path
+    assert (await alice.post_json(f"{secret}edit/", title="Own")).status_code == 200
+    assert (await alice.post_json(f"{starters}edit/", public="0")).status_code == 200
+    assert await shown(dave, starters) == 404
+
+
+async def test_an_account_has_at_most_five_public_lists(starters, alice):
+    made = [(await alice.post_json("/lists/", title=f"list {number}")).json()["id"] for number in range(5)]
+    answers = [await alice.post_json(f"/lists/{list_id}/edit/", public="1") for list_id in made]
+    assert [each.status_code for each in answers] == [200] * 4 + [422]
+    assert "at most 5" in answers[-1].json()["fields"]["public"]
+
+
+async def test_a_member_sees_the_public_lists_that_it_can_open(starters, bob, world):
+    assert "Gardeners" in (await bob.get("/lists/")).text
+    await world.services.accounts.suspend(account_id=1)
+    assert "Gardeners" not in (await bob.get("/lists/")).text
