@@ -40,12 +40,11 @@ def test_a_card_never_covers_the_field_that_has_focus(reader: OpenReader, visito
     field = me.page.locator("main .composer textarea").first
     field.focus()
     me.page.locator(f'main a.post-author[href="/@{friend.handle}/"]').first.hover()
-    me.page.wait_for_timeout(1_500)
-    if me.page.locator(".card").is_visible():
-        card, box = me.page.locator(".card").bounding_box(), field.bounding_box()
-        assert card
-        assert box
-        assert card["y"] >= box["y"] + box["height"] or card["y"] + card["height"] <= box["y"]
+    expect(me.page.locator(".card")).to_be_visible()
+    card, box = me.page.locator(".card").bounding_box(), field.bounding_box()
+    assert card
+    assert box
+    assert card["y"] >= box["y"] + box["height"] or card["y"] + card["height"] <= box["y"]
 
 
 def test_a_phone_loads_no_card(reader: OpenReader, visitor: SignUpVisitor) -> None:
