@@ -168,7 +168,7 @@ class Services(PostServices):
         self.demo = DemoLoader(
             accounts=self.accounts, reading=self.reading, reactions=self.reactions, popular=self.popular,
             graph_import=self.graph_import, posts_import=self.posts_import, media=self.media,
-            media_processing=self.media_processing,
+            media_processing=self.media_processing, lists=self.lists,
         )  # fmt: skip
         self.audit_context = AuditContext(
             store=store, accounts=data.accounts, sessions=data.sessions, mails=data.mails, transfers=data.transfers,

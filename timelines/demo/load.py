@@ -1,4 +1,4 @@
-"""Loads the demo: some hundred real posts in each language, a follow graph, and twelve people with pictures.
+"""Loads the demo: some hundred posts in each language, a follow graph, twelve people with pictures, public lists.
 
 NOTICE lists the sources and licences. A repeated load completes an interrupted load and duplicates nothing.
 Times are shifted so that the newest post is three minutes old at the first load.
@@ -23,6 +23,7 @@ from timelines.importing.graph import GraphImport, GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions, compute_shift
 from timelines.importing.rows import RowRules
+from timelines.lists.service import ListService
 from timelines.media.processing import EncodePicture, MediaProcessing, encode_job
 from timelines.media.service import MediaService
 from timelines.popular.service import PopularPostsService
@@ -50,6 +51,15 @@ class Profile(NamedTuple):
     bio: str = ""
 
 
+class PublicList(msgspec.Struct, frozen=True):
+    """A line of lists.jsonl."""
+
+    owner: str
+    title: str
+    description: str
+    members: list[str]
+
+
 @dataclass(kw_only=True, slots=True)
 class DemoLoader:
     """Writes the demo to a site."""
@@ -62,6 +72,7 @@ class DemoLoader:
     posts_import: PostsImport
     media: MediaService
     media_processing: MediaProcessing
+    lists: ListService
 
     async def load(self, now_ms: int) -> list[tuple[str, str]]:
         """Load the demo in a second or two. Returns (handle, password) of each account to log in with."""
@@ -77,6 +88,10 @@ class DemoLoader:
         for file in (posts, stories):
             await self.posts_import.run(file, PostsOptions(rules), Tally(), now_ms)
         await run_together(*(self._set_avatar(account_id, handle) for handle, account_id in people.items()))
+        lists = [
+            msgspec.json.decode(line, type=PublicList) for _, line in LineFile(FILES / "lists.jsonl").lines(Tally())
+        ]
+        await run_together(*(self._create_list(each, people, now_ms) for each in lists))
         await self._react(owners | people, now_ms)
         return logins
 
@@ -92,6 +107,15 @@ class DemoLoader:
             row = await self.media.upload(owner_id=account_id, content=content, kind="avatar")
             await self.media_processing.handle(encode_job(EncodePicture(row.name, None, account_id)))
             await self.accounts.set_picture(account_id=account_id, kind="avatar", name=row.name)
+
+    async def _create_list(self, wanted: PublicList, people: Mapping[str, AccountId], now_ms: int) -> None:
+        """Create a public list, or complete that of an earlier load."""
+        owner_id = people[wanted.owner]
+        found = next((each for each in await self.lists.all_lists(owner_id) if each.title == wanted.title), None)
+        list_id = (found or await self.lists.create(owner_id=owner_id, title=wanted.title, now_ms=now_ms)).id
+        for handle in wanted.members:
+            await self.lists.add_member(owner_id=owner_id, list_id=list_id, account_id=people[handle], now_ms=now_ms)
+        await self.lists.edit(owner_id=owner_id, list_id=list_id, description=wanted.description, public_ms=now_ms)
 
     async def _react(self, owners: Mapping[str, AccountId], now_ms: int) -> None:
         """Like the newest posts and boost a few of them. Each load chooses the same posts."""

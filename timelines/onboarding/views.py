@@ -19,21 +19,24 @@ from accounts.errors import FieldErrors
 from accounts.sessions.authentication import require_account
 from socialsite.concurrency import run_together
 from socialsite.errors import Conflict, Forbidden, Invalid, NotFound
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, parse_id
 from socialsite.limits import ActionLimits
 from socialsite.web.requests import SiteRequest, error_page, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, done, json_response, respond
 from socialsite.web.uploads import accepts_files, get_files
-from timelines.errors import MediaInvalid, PostHeld, PostInvalid
+from timelines.errors import ListNotFound, MediaInvalid, PostHeld, PostInvalid
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
 from timelines.following.views import load_suggested_accounts, readable_scripts
+from timelines.ids import ListId
 from timelines.media.forms import parse_crop
 from timelines.media.media import UPLOAD_MAX_BYTES
 from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 from timelines.pages.pictures import describe_post
 from timelines.pages.responses import TemplateContext
+from timelines.public_lists.service import PublicListService
+from timelines.public_lists.views import explored_list
 from timelines.publishing.forms import PostForm
 from timelines.publishing.refused_post import preserve_post
 from timelines.publishing.service import PublishingService
@@ -41,7 +44,7 @@ from timelines.reading.service import ReadingService
 
 STEPS = ("profile", "people", "post")
 PROFILE, PEOPLE, POST = 1, 2, 3
-PEOPLE_SHOWN = 12
+PEOPLE_SHOWN, LISTS_SHOWN = 12, 3
 
 
 async def show_next_step(request: SiteRequest) -> HttpResponseBase:
@@ -103,9 +106,10 @@ async def show_people(request: SiteRequest) -> HttpResponseBase:
     me = require_viewer_id(request)
     service = request.services[FollowSuggestionService]
     suggested = await service.suggestions(me, PEOPLE_SHOWN, readable_scripts(request))
+    lists = await request.services[PublicListService].explored(me, LISTS_SHOWN)
     accounts = await load_suggested_accounts(request, suggested)
     await run_together(*(_add_last_post(request, me, each) for each in accounts if not each["bio"]))
-    return _show(request, PEOPLE, {"accounts": accounts})
+    return _show(request, PEOPLE, {"accounts": accounts, "lists": [explored_list(each) for each in lists]})
 
 
 async def _add_last_post(request: SiteRequest, me: AccountId, account: TemplateContext) -> None:
@@ -115,7 +119,10 @@ async def _add_last_post(request: SiteRequest, me: AccountId, account: TemplateC
 
 
 async def follow_people(request: SiteRequest) -> HttpResponseBase:
-    """Follow the chosen accounts. Accounts that cannot be followed meanwhile are left out. Raises RateLimited."""
+    """Follow the chosen accounts and the members of the chosen lists. Those that vanished meanwhile are left out.
+
+    Raises RateLimited.
+    """
     me, services, fields = require_viewer_id(request), request.services, get_form_data(request)
     handles = [] if "skip" in fields else fields.values_of("follow")[:PEOPLE_SHOWN]
     for handle in handles:
@@ -127,7 +134,18 @@ async def follow_people(request: SiteRequest) -> HttpResponseBase:
             await services[FollowingService].follow(
                 follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
             )
+    if "skip" not in fields:
+        await _follow_lists(request, me, fields.values_of("list")[:LISTS_SHOWN])
     return await _continue(request, PEOPLE)
+
+
+async def _follow_lists(request: SiteRequest, me: AccountId, list_ids: list[str]) -> None:
+    public_lists = request.services[PublicListService]
+    for list_id in filter(None, map(parse_id, list_ids)):
+        request.services[ActionLimits].require_may_write(request.caller)
+        await request.services[ActionLimits].enforce(request.caller, "follow")
+        with suppress(ListNotFound):
+            await public_lists.follow_all(await public_lists.find(ListId(list_id), me), me, request.caller)
 
 
 # A first post

@@ -71,6 +71,17 @@ async def test_the_demo_shows_faces_bios_and_described_pictures(services: Servic
     assert any(each.edited_ms for each in details)
 
 
+async def test_the_demo_has_public_lists_that_explore_offers_to_newcomers(services: Services) -> None:
+    now_ms = services.clock.now_ms()
+    for _ in range(2):
+        await services.demo.load(now_ms)
+    explored = await services.public_lists.explored(None, 10)
+    assert {each.owner.handle for each in explored} == {"mira", "ada", "jonas"}
+    for each in explored:
+        assert each.account_list.description
+        assert len(await services.public_lists.member_ids(each.account_list, None)) == each.members >= 2
+
+
 def test_each_shipped_picture_is_used_and_has_a_licence() -> None:
     notice, stories = (FILES / "NOTICE").read_text("utf-8"), (FILES / "stories.jsonl").read_text("utf-8")
     people = (FILES / "people.jsonl").read_text("utf-8").splitlines()

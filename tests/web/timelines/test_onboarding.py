@@ -53,6 +53,22 @@ async def test_the_steps_lead_to_a_profile_to_people_and_to_a_post(newcomer, ali
     assert "New Comer" in profile
 
 
+async def test_a_chosen_list_follows_its_people(newcomer, alice, bob, open_browser):
+    carol = await open_browser("carol")
+    path = f"/lists/{(await carol.post_json('/lists/', title='Bakers')).json()['id']}/"
+    for handle in ("alice", "bob"):
+        await carol.post_json(f"{path}members/", handle=handle)
+    assert "Bakers" not in (await newcomer.get("/welcome/people/")).text
+    await carol.post_json(f"{path}edit/", public="1", description="They write about cake")
+    page = (await newcomer.get("/welcome/people/")).text
+    for text in ("Bakers", "by @carol", "2 people", "They write about cake"):
+        assert text in page
+    list_id = path.split("/")[2]
+    assert await step_after(newcomer, "/welcome/people/", list=[list_id, "1", "x"]) == "/welcome/post/"
+    for handle, follows in (("alice", True), ("bob", True), ("carol", False)):
+        assert (await newcomer.get_json(f"/@{handle}/")).json()["viewer"]["follows"] is follows
+
+
 async def test_skipped_steps_change_nothing_and_come_back(newcomer):
     home = (await newcomer.get("/")).text
     assert "step 1 of 3" in home
