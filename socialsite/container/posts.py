@@ -5,7 +5,6 @@ from timelines.drafts.service import DraftService
 from timelines.polls.service import PollService
 from timelines.publishing.edits import EditService
 from timelines.publishing.hashtag_limit import NewHashtagLimit
-from timelines.publishing.held_links import FirstLinks
 from timelines.publishing.post_writer import PostWriter
 from timelines.publishing.service import PublishingService
 from timelines.publishing.timeline_writer import TimelineWriter
@@ -33,7 +32,6 @@ class PostServices(TimelineServices):
             limits=self.action_limits, hashtag_timelines=data.hashtag_timelines,
             new_hashtags_per_day=config.new_hashtags_per_day,
         )  # fmt: skip
-        self.first_links = FirstLinks(posts=data.posts, author_timelines=data.author_timelines, site=self.site)
         self.boosts = BoostService(
             reactions=data.reactions, posts=data.posts, post_writer=self.post_writer,
             timeline_writer=self.timeline_writer, outbox=self.outbox, live=self.live,

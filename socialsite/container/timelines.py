@@ -32,6 +32,7 @@ from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.public_lists.service import PublicListService
+from timelines.publishing.held_links import FirstLinks
 from timelines.push.jobs import PushSending
 from timelines.push.service import RETRY_POLICY as PUSH_RETRIES
 from timelines.push.service import PushService
@@ -132,11 +133,12 @@ class TimelineServices(AccountServices):
             store=store, follows=data.follows, follow_requests=data.follow_requests, authors=self.accounts,
             public=data.public, posts=data.posts, clock=clock, site=self.site,
         )  # fmt: skip
+        self.first_links = FirstLinks(posts=data.posts, author_timelines=data.author_timelines, site=self.site)
         self.lists = ListService(
             repository=data.lists, memberships=data.members, accounts=self.accounts, timelines=data.list_timelines,
             rules=ListRules(data.lists, data.members, data.follows), reading=self.reading, follows=data.follows,
             follow_requests=data.follow_requests, live=self.live, limits=self.action_limits,
-            members_cap=config.list_members_cap,
+            members_cap=config.list_members_cap, find_refusal=self.first_links.find_refusal,
         )  # fmt: skip
         self.public_lists = PublicListService(
             store=store, lists=self.lists, repository=data.lists, memberships=data.members, accounts=self.accounts,

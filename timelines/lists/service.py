@@ -3,7 +3,7 @@
 Only the owner sees a list, unless it is public (timelines/public_lists).
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Unpack
@@ -14,7 +14,7 @@ from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.service import Service
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
-from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached, MemberLeftList
+from timelines.errors import ListInvalid, ListMembersCapReached, ListNotFound, ListsCapReached, MemberLeftList
 from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
@@ -46,6 +46,8 @@ LISTS_IN_MENU = 8
 PUBLIC_LISTS_WITH_ACCOUNT = 200
 NEW = ListId(0)
 """The id of a list that is not stored yet."""
+FindRefusal = Callable[[AccountId, Iterable[tuple[str, str]]], Awaitable[str]]
+"""Returns why the texts of an account may not have links, or "" (FirstLinks)."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -63,6 +65,7 @@ class ListService(Service):
     live: LiveService
     limits: ActionLimits
     members_cap: int
+    find_refusal: FindRefusal
     lists_cap: int = LISTS_PER_ACCOUNT
     menus: MenuCache[AccountList] = field(default_factory=MenuCache)
 
@@ -299,7 +302,10 @@ class ListService(Service):
         if account_list.public_ms:
             await self._require_may_publish(account_list)
             validate_public(account_list, await self.memberships.count(account_list.id), others)
-            self.accounts.check_texts({"title": account_list.title, "description": account_list.description})
+            texts = {"title": account_list.title, "description": account_list.description}
+            self.accounts.check_texts(texts)
+            if reason := await self.find_refusal(account_list.owner_id, texts.items()):
+                raise ListInvalid({"description": reason})
         return account_list
 
     async def _require_may_publish(self, account_list: AccountList) -> None:

@@ -36,10 +36,13 @@ class FirstLinks:
 
     async def check_edit(self, author_id: AccountId, text: str, details: PostDetails) -> None:
         """Raise PostInvalid if an edit would add the first link of an author whose first posts with links are held."""
-        if await self._is_first_link(author_id, texts_of(text, details)):
-            raise PostInvalid(
-                {"text": _("The people who run this site look at your first links. Write them in a new post.")}
-            )
+        if reason := await self.find_refusal(author_id, texts_of(text, details)):
+            raise PostInvalid({"text": reason})
+
+    async def find_refusal(self, author_id: AccountId, texts: Iterable[tuple[str, str]]) -> str:
+        """Return why texts, which would be shown at once, may not have links, or ""."""
+        is_refused = await self._is_first_link(author_id, texts)
+        return _("The people who run this site look at your first links. Write them in a new post.") * is_refused
 
     async def _is_first_link(self, author_id: AccountId, texts: Iterable[tuple[str, str]]) -> bool:
         if not self.site.settings.holds_first_links or not any(has_links(text) for _name, text in texts):

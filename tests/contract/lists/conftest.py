@@ -49,6 +49,7 @@ def service(
         limits=ActionLimits(RateLimiter(store), {}, FixedClock(0)),
         members_cap=MEMBERS_CAP,
         lists_cap=LISTS_CAP,
+        find_refusal=None,  # no test of this service makes a list public
     )
 
 

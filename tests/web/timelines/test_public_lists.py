@@ -183,6 +183,22 @@ async def test_the_texts_of_a_public_list_follow_the_rules_of_the_site(starters,
     assert (await alice.post_json(f"{starters}edit/", description="x" * 301)).status_code == 422
 
 
+async def test_the_first_link_of_a_newcomer_is_not_shown_by_a_public_list(starters, alice, dave, world):
+    link = {"description": "see https://example.com/offer"}
+    await world.services.site.change(holds_first_links=True)
+    for fields in (link, {"title": "example.com offers https://example.com/"}):
+        refused = await alice.post_json(f"{starters}edit/", **fields)
+        assert (refused.status_code, [*refused.json()["fields"]]) == (422, ["description"])
+    assert "look at your first links" in (await alice.post(f"{starters}edit/", **link)).text
+    assert "example.com" not in (await dave.get(starters)).text
+    secret = f"/lists/{(await alice.post_json('/lists/', title='Secret')).json()['id']}/"
+    assert (await alice.post_json(f"{secret}edit/", **link)).status_code == 200
+    assert (await alice.post_json(f"{secret}edit/", public="1")).status_code == 422
+    for number in range(10):
+        await alice.publish(f"post {number}")
+    assert (await alice.post_json(f"{starters}edit/", **link)).status_code == 200
+
+
 async def test_a_combined_or_very_large_list_cannot_be_public(starters, alice, monkeypatch, world):
     await alice.post_json("/lists/", title="Other")
     made = (await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")).json()
