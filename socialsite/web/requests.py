@@ -26,7 +26,7 @@ from socialsite.limits import ActionLimits, Caller, find_newcomer_end_ms
 from socialsite.recipes.rate_limit import Decision
 from socialsite.site.service import SiteService
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.request_budget import CountedParts, FieldBudget
+from socialsite.web.request_budget import CountedParts, FieldBudget, parse_cookies
 from socialsite.web.services import SiteServices
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -137,6 +137,10 @@ class SiteRequest(ASGIRequest):
     """The body with files that is not read yet (socialsite/web/uploads.py)."""
     _form: FormFields | None
     _host: str | None = None
+
+    @cached_property
+    def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802 - Django's name
+        return parse_cookies(self.META.get("HTTP_COOKIE", ""))
 
     @property
     def caller(self) -> Caller:

@@ -7,12 +7,10 @@ to another site, the handshake ends with 403. If the session cannot be read, it 
 from collections.abc import Awaitable, Collection
 from contextlib import suppress
 from http import HTTPStatus
-from http.cookies import CookieError
 from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
-from django.http.cookie import parse_cookie
 from django.http.request import split_domain_port, validate_host
 from django.utils.http import is_same_domain
 
@@ -22,6 +20,7 @@ from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Application, Receive, Scope, Send
 from socialsite.web.daphne.flow_control import find_daphne_protocol
 from socialsite.web.middleware.address import find_client_address
+from socialsite.web.request_budget import parse_cookies
 from socialsite.web.services import loop_services
 
 HEADER_LOG_MAX_LENGTH = 200  # characters
@@ -105,10 +104,7 @@ async def reject_with_status(send: Send, status: HTTPStatus) -> None:
 
 
 def parse_socket_cookies(scope: Scope) -> dict[str, str]:
-    try:
-        return parse_cookie(get_header(scope, b"cookie"))
-    except CookieError:
-        return {}
+    return parse_cookies(get_header(scope, b"cookie"))
 
 
 def find_scope_address(scope: Scope) -> str:

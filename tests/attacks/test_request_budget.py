@@ -1,6 +1,8 @@
 """The shape of a request does not multiply its cost: names, lists, nesting, parts and headers, in time and memory."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
@@ -95,3 +97,47 @@ async def test_no_header_takes_longer_than_a_page(daphne: DaphneProcess, name: s
 async def test_lines_of_a_header_are_added_up(daphne: DaphneProcess, name: str) -> None:
     async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as client:
         assert (await client.get("/livez", headers=[(name, "a/b" + ";a=b" * 50)] * 6)).status_code == 431
+
+
+async def test_a_cookie_with_many_backslashes_takes_no_longer_than_a_page(daphne: DaphneProcess) -> None:
+    """Python 3.11.7 takes 110 ms to unquote a value of 10 kB."""
+    async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as client:
+        for cookie in ('a="' + '\\"' * 5_000 + '"', 'a="' + "\\" * 10_000 + '"; language=de'):
+            began = daphne.cpu_s()
+            statuses = {(await client.get("/livez/", headers={"Cookie": cookie})).status_code for _ in range(20)}
+            assert (statuses, daphne.cpu_s() - began < 0.3) == ({404}, True)
+
+
+@pytest.mark.parametrize("chunk", [b"1\r\na\r\n", b"1;a=b\r\na\r\n", b"14\r\n" + b"a" * 20 + b"\r\n"])
+async def test_a_body_of_many_small_chunks_is_cut_off(daphne: DaphneProcess, chunk: bytes) -> None:
+    """Each chunk costs the server 3 us, so a connection of 12 MB/s would take all of its time."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
+    head = f"POST /oauth/token HTTP/1.1\r\nHost: 127.0.0.1:{daphne.port}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    began = daphne.cpu_s()
+    writer.write(head.encode() + chunk * 500_000)
+    assert (await reader.readline()) == b"HTTP/1.1 400 Bad Request\r\n"
+    assert daphne.cpu_s() - began < 0.3
+    writer.close()
+
+
+async def test_a_body_of_4000_small_chunks_is_read(daphne: DaphneProcess) -> None:
+    async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as client:
+        answer = await client.post("/api/v1/apps", content=small_chunks(), headers={"Content-Type": FORM_TYPE})
+    assert answer.status_code == 422
+
+
+async def small_chunks() -> AsyncIterator[bytes]:
+    yield b"a="
+    for _ in range(3_990):
+        yield b"a"
+
+
+async def test_a_head_of_many_lines_is_cut_off(daphne: DaphneProcess) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
+    began = daphne.cpu_s()
+    head = f"GET /livez HTTP/1.1\r\nHost: 127.0.0.1:{daphne.port}\r\n"
+    for _ in range(2):
+        writer.write(head.encode() + b"a:\r\n" * 12_000 + b"\r\n")
+    assert (await reader.readline()) == b"HTTP/1.1 400 Bad Request\r\n"
+    assert daphne.cpu_s() - began < 0.06
+    writer.close()

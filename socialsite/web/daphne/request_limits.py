@@ -7,6 +7,8 @@
   can respond with 431.
 - Twisted parses form fields, which the site does not use, and closes the connection if they are invalid. Here it does
   not parse them, so the site can respond with a page and status 400.
+- Twisted takes 3 us for each chunk of a body, and a chunk of one byte has five bytes beside it. Here a body of many
+  small chunks is refused with 400, and its connection is closed.
 - Twisted closes the connection if it cannot write a body to a file. Here the application gets the error, and responds.
 - autobahn handles any number of pings, pongs and fragments of a websocket, which take about 10 us each. It stores any
   number of bytes that arrive before the socket is accepted. Here a socket that exceeds a limit is disconnected.
@@ -29,7 +31,10 @@ from socialsite.web.asgi_types import Scope
 from socialsite.web.uploads import TOO_MANY_BODIES, BodyInFile, UploadRules
 
 HEAD_READ_MAX_BYTES = 64 * 1024
-MIN_HEADER_BYTES = len(b"a:")
+HEADERS_READ_MAX = 4_000
+"""Headers that are read, so that the site can respond with 431. Beyond it, the connection is closed with 400."""
+CHUNKS_MAX, CHUNK_MEAN_MIN_BYTES = 4_000, 64
+"""Chunks of a body of any size. Beyond it, the chunks must have so many bytes on average, or the body is refused."""
 FRAMES_PER_S = 200
 """Maximum frames of any kind that a socket may send in one second."""
 CONTROL_FRAMES_PER_S = 50
@@ -65,7 +70,7 @@ def install_request_limits(
     protocol.HTTPFactory.log = lambda factory, request: None
     channel = protocol.http.HTTPChannel
     channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
-    channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so many that only the limit on bytes applies
+    channel.maxHeaders = HEADERS_READ_MAX
 
 
 class LargeBodies:
@@ -165,6 +170,7 @@ def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
 
     A body with files gets its limit when the session or token of its head is found. Until then nothing is read.
     """
+    malformed_chunks: type[Exception] = sys.modules["twisted.web.http"]._MalformedChunkedDataError
 
     class BoundedRequest(request):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
@@ -177,6 +183,8 @@ def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
         """The account and the bytes that are counted for this body."""
         body_timer: asyncio.TimerHandle | None = None
         permit_task: "asyncio.Task[None] | None" = None
+        chunks = 0
+        received_bytes = 0
 
         def gotLength(self, length: int | None) -> None:  # noqa: N802  (Twisted's name)
             try:
@@ -185,6 +193,10 @@ def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
                 self.content = FailedContent(error)
 
         def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
+            self.chunks += 1
+            self.received_bytes += len(data)
+            if self.channel.length is None and self.chunks > CHUNKS_MAX + self.received_bytes // CHUNK_MEAN_MIN_BYTES:
+                raise malformed_chunks("too many small chunks")
             if (room := bodies.find_room(self)) > 0:
                 try:
                     super().handleContentChunk(data[:room])
