@@ -8,11 +8,13 @@ from django.utils.translation import gettext as _
 
 from socialsite.ids import parse_id
 from timelines.errors import TimeInvalid
-from timelines.posts.post import TEXT_FORM_NAMES
+from timelines.posts.post import FURTHER_MEDIA, TEXT_FORM_NAMES
 
 DRAFTS_CAP: Final = 100
 """The number of drafts and scheduled posts of one account."""
 DRAFT_BYTES_CAP: Final = 49_152
+MEDIA_NAMES: Final = ("media_ids", FURTHER_MEDIA)
+"""The form fields with ids of pictures: of the first post, and of the further posts of a thread."""
 
 
 class Draft(msgspec.Struct, frozen=True, array_like=True):
@@ -39,13 +41,14 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def media_ids(self) -> list[int]:
-        """The ids of the pictures, in their order."""
-        return [int(value) for name, value in self.fields if name == "media_ids" and parse_id(value)]
+        """The ids of the pictures of all posts of the draft, in their order."""
+        texts = [value for name in MEDIA_NAMES for each, value in self.fields if each == name]
+        return [int(id) for text in texts for id in text.split() if parse_id(id)]
 
     @property
     def texts(self) -> list[str]:
         """The texts of the post that people will read, without those of its pictures."""
-        return [value for name, value in self.fields if name in TEXT_FORM_NAMES and name != "media_ids" and value]
+        return [value for name, value in self.fields if name in TEXT_FORM_NAMES and name not in MEDIA_NAMES and value]
 
     @property
     def is_empty(self) -> bool:

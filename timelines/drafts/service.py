@@ -35,7 +35,7 @@ from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.forms import PostForm
 from timelines.publishing.post_writer import idempotency_key_digest
 from timelines.publishing.service import PublishingService
-from timelines.publishing.thread import check_thread, publish_thread
+from timelines.publishing.thread import check_thread, fields_left, publish_thread
 
 MIN_AHEAD_MS = 5 * 60_000
 UNFINISHED_MS = 60 * 60_000
@@ -126,7 +126,7 @@ class DraftService(Service):
             raise PostInvalid({"scheduled_at": _("Choose a time at least 5 minutes from now.")})
         form, details = await self._parse(account_id, draft)
         self.publishing.validate(form.text, details, form.poll, now_ms)
-        check_thread(self.publishing, form, None)
+        await check_thread(self.publishing, form, account_id, None)
 
     async def _parse(self, account_id: AccountId, draft: Draft) -> tuple[PostForm, PostDetails]:
         """Return the form of the draft, and its details with the pictures. Raises PostInvalid."""
@@ -192,12 +192,21 @@ class DraftService(Service):
         except ApiError as error:
             with override(draft.language or get_language()):
                 reason = str(next(iter(error.fields.values()), error.message))
-            refused = structs.replace(draft, scheduled_ms=None, error=reason)
+            fields = await self._fields_left(due.account_id, draft)
+            refused = structs.replace(draft, fields=fields, scheduled_ms=None, error=reason)
             if await self.drafts.replace(due.account_id, draft, refused):
                 await self.notifications.add({due.account_id: DRAFT}, due.account_id)
             return True
         await self.drafts.replace(due.account_id, draft, None)
         return True
+
+    async def _fields_left(self, account_id: AccountId, draft: Draft) -> tuple[tuple[str, str], ...]:
+        """Return the fields of the posts of a scheduled thread that are not published."""
+        try:
+            form = PostForm.parse(FormFields(draft.fields))
+        except ApiError:  # it is the reason of the refusal
+            return draft.fields
+        return await fields_left(self.publishing, form, account_id, _key_of(draft))
 
     async def _publish_draft(self, account_id: AccountId, draft: Draft) -> PostId:
         account = await self.accounts.find(account_id)
@@ -214,7 +223,7 @@ class DraftService(Service):
             self.publishing,
             form,
             author_id=account_id,
-            idempotency_key=f"scheduled {draft.id} {draft.scheduled_ms}",
+            idempotency_key=_key_of(draft),
             now_ms=self.clock.now_ms(),
             is_private=account.is_private,
             caller=caller,
@@ -301,3 +310,7 @@ class DraftService(Service):
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
         return (PeriodicTask("scheduled", DUE_INTERVAL_S, self.publish_due),)
+
+
+def _key_of(scheduled: Draft) -> str:
+    return f"scheduled {scheduled.id} {scheduled.scheduled_ms}"

@@ -43,7 +43,8 @@ async def show(request: SiteRequest, draft_id: int) -> HttpResponseBase:
     """Show a draft in the form of a post."""
     account = require_account(request)
     draft = await request.services[DraftService].find(AccountId(account.id), draft_id)
-    rows = await request.services[MediaService].find_all_own(AccountId(account.id), draft.media_ids)
+    media_ids = [parse_id(value) or 0 for name, value in draft.fields if name == "media_ids"]
+    rows = await request.services[MediaService].find_all_own(AccountId(account.id), media_ids)
     fields = [(name, value) for name, value in draft.fields if name != "media_ids"]
     fields += picture_fields(row.attachment for row in rows)
     composer = refused_composer_context(account.preferences, FormFields(fields), draft.error)

@@ -206,11 +206,13 @@ SHORT_TEXTS: Final = tuple([each for each in VALUE_FIELDS if isinstance(each, Sh
 LINES: Final = tuple([each for each in SHORT_TEXTS if not each.folds])
 """The short texts that are shown below the text of a post."""
 FURTHER_TEXTS: Final = "more"
-"""The form field with the texts of the further posts of a thread that is published at once."""
-FORM_NAMES: Final = (*(name for each in FIELDS for name in each.form_names), FURTHER_TEXTS)
+FURTHER_MEDIA: Final = "more_media"
+"""The form fields of the further posts of a thread that is published at once: their texts, and the ids of the pictures
+of each post between spaces."""
+FORM_NAMES: Final = (*(name for each in FIELDS for name in each.form_names), FURTHER_TEXTS, FURTHER_MEDIA)
 """The names of the form fields that a draft keeps. The other fields belong to the page that sends the post."""
 _TEXTS: Final = tuple([(each.name, each.form_names[0], each.texts) for each in FIELDS if each.texts is not None])
-TEXT_FORM_NAMES: Final = frozenset((*(form_name for _name, form_name, _texts in _TEXTS), FURTHER_TEXTS))
+TEXT_FORM_NAMES: Final = frozenset((*(form_name for _name, form_name, _texts in _TEXTS), FURTHER_TEXTS, FURTHER_MEDIA))
 
 
 def texts_of(text: str, details: PostDetails) -> list[tuple[str, str]]:

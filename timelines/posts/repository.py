@@ -243,9 +243,10 @@ class PostRepository:
             commands.append(REPLACE_VALUE_SCRIPT.command([key], [str(claim), str(claim), 1]))
         await self._posts.execute_all(commands)
 
-    async def has_idempotency_key(self, account_id: AccountId, key_digest: str) -> bool:
-        """Return whether an earlier request used this key."""
-        return bool(await self._posts.execute("EXISTS", keys.idempotency_record(account_id, key_digest)))
+    async def find_idempotency_record(self, account_id: AccountId, key_digest: str) -> IdempotencyRecord | None:
+        """Return the record of the first request with this key, or None if there was none."""
+        value = await self._posts.execute("GET", keys.idempotency_record(account_id, key_digest))
+        return None if value is None else parse_idempotency_record(value)
 
     async def replace_idempotency_record(
         self, account_id: AccountId, key_digest: str, current: IdempotencyRecord, offered: IdempotencyRecord

@@ -21,8 +21,8 @@ from timelines.errors import MediaInvalid
 from timelines.media.forms import parse_media_changes
 from timelines.media.media import MEDIA_PER_POST
 from timelines.posts.fields import TRUE_VALUES
-from timelines.posts.post import AUDIENCE_BY_NAME, FURTHER_TEXTS, NAME_BY_AUDIENCE, PUBLIC, SHORT_TEXTS
-from timelines.publishing.forms import THREAD_POSTS_CAP
+from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC, SHORT_TEXTS
+from timelines.publishing.forms import THREAD_POSTS_CAP, further_fields
 from timelines.publishing.poll_form import DEFAULT_DURATION_S, DURATIONS, PollForm, parse_duration
 
 
@@ -120,10 +120,11 @@ def picture_context(fields: FormFields) -> dict[str, Any]:
     }
 
 
-def _further_html(texts: list[str]) -> Placeholder | str:
+def _further_html(fields: FormFields) -> Placeholder | str:
     """Return the boxes of the further posts of a thread."""
-    context = {"posts": [*enumerate(texts[: THREAD_POSTS_CAP - 1], 2)], "max_length": settings.POST_MAX_LENGTH}
-    return Placeholder(render_to_string("timelines/_composer_further.html", context)) if texts else ""
+    rows = further_fields(fields)[: THREAD_POSTS_CAP - 1]
+    context = {"posts": [(number, *row) for number, row in enumerate(rows, 2)], "max_length": settings.POST_MAX_LENGTH}
+    return Placeholder(render_to_string("timelines/_composer_further.html", context)) if rows else ""
 
 
 @lru_cache(maxsize=256)
@@ -159,7 +160,7 @@ def refused_composer_context(
         "text": fields.get("text", ""),
         "redraft_of": fields.get("redraft_of", ""),
         "draft": fields.get("draft", ""),
-        "further": _further_html(fields.values_of(FURTHER_TEXTS)),
+        "further": _further_html(fields),
         "error": error,
         "poll": Placeholder(poll_fields_html(PollForm.parse(fields) or PollForm(()), get_language() or "")),
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),

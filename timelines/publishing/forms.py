@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 from msgspec import structs
@@ -17,6 +18,7 @@ from timelines.posts.post import (
     EDITED_VALUES,
     FOLLOWERS,
     FORM_NAMES,
+    FURTHER_MEDIA,
     FURTHER_TEXTS,
     NAME_BY_AUDIENCE,
     NO_DETAILS,
@@ -55,9 +57,9 @@ def draft_fields(fields: FormFields) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name in FORM_NAMES for value in fields.values_of(name))
 
 
-def parse_media_ids(fields: FormFields) -> tuple[int, ...]:
+def parse_media_ids(texts: Iterable[str]) -> tuple[int, ...]:
     """Return the ids of the pictures, in their order. Raises PostInvalid."""
-    ids = [parse_id(text) for text in fields.values_of("media_ids") if text]
+    ids = [parse_id(text) for text in texts if text]
     if None in ids:
         raise PostInvalid({"media_ids": _("This is not the id of a picture.")})
     return tuple(media_id for media_id in ids if media_id is not None)
@@ -117,7 +119,7 @@ class EditForm:
             poll=None if poll is None and fields.values_of("poll[options]") else post.extra.poll,
         )
         number = int(version) if version else None
-        media_ids = parse_media_ids(fields) if fields.values_of("media_ids") else None
+        media_ids = parse_media_ids(fields.values_of("media_ids")) if fields.values_of("media_ids") else None
         return cls(values["text"], details, number, poll, media_ids, parse_media_changes(fields))
 
 
@@ -140,6 +142,23 @@ def redraft_fields(post: Post) -> FormFields:
     return FormFields(fields)
 
 
+class FurtherPost(NamedTuple):
+    """A post of a thread that is published at once, after the first one."""
+
+    text: str
+    media_ids: tuple[int, ...] = ()
+
+    @property
+    def is_blank(self) -> bool:
+        return not (self.text.strip() or self.media_ids)
+
+
+def further_fields(fields: FormFields) -> list[tuple[str, str]]:
+    """Return the text of each further post of a form, and the ids of its pictures between spaces."""
+    texts, media = fields.values_of(FURTHER_TEXTS), fields.values_of(FURTHER_MEDIA)
+    return [*zip(texts, [*media, *[""] * len(texts)], strict=False)]
+
+
 @dataclass(frozen=True, slots=True)
 class PostForm:
     """The fields of a new post as the client sent them. PublishingService checks `text` and `details`."""
@@ -156,8 +175,8 @@ class PostForm:
     media_changes: Mapping[int, MediaChange] = field(default_factory=dict)
     content: tuple[tuple[str, str], ...] = ()
     """The fields that a draft of the post keeps, as they were typed."""
-    further_texts: tuple[str, ...] = ()
-    """The texts of further posts, each an answer to the one before. Blank ones are not published."""
+    further: tuple[FurtherPost, ...] = ()
+    """The further posts, each an answer to the one before. Blank ones are not published."""
 
     @classmethod
     def parse(cls, fields: FormFields) -> "PostForm":
@@ -166,10 +185,12 @@ class PostForm:
         parent_id, redraft_of = (parse_post_id(fields, name) for name in ("in_reply_to", "redraft_of"))
         if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
-        details, poll, media_ids = parse_details(fields), PollForm.parse(fields), parse_media_ids(fields)
+        details, poll = parse_details(fields), PollForm.parse(fields)
+        media_ids = parse_media_ids(fields.values_of("media_ids"))
         audience = parse_audience(fields)
         text, changes = fields.get("text", ""), parse_media_changes(fields)
-        content, further = draft_fields(fields), tuple(fields.values_of(FURTHER_TEXTS))
+        content = draft_fields(fields)
+        further = tuple(FurtherPost(each, parse_media_ids(ids.split())) for each, ids in further_fields(fields))
         return cls(
             text, parent_id, key or None, audience, details, poll, redraft_of, media_ids, changes, content, further
         )

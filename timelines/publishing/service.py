@@ -353,7 +353,9 @@ class PublishingService(Service):
         if in_reply_to is None:
             return None
         entry = await self.pipeline.find_visible(author_id, in_reply_to)
-        if entry is None and (key_digest is None or not await self.posts.has_idempotency_key(author_id, key_digest)):
+        if entry is None and (
+            key_digest is None or not await self.posts.find_idempotency_record(author_id, key_digest)
+        ):
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
         return None if entry is None else entry.shown
 

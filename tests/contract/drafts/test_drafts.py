@@ -14,8 +14,10 @@ from timelines import keys
 from timelines.drafts import draft as drafts
 from timelines.drafts.draft import Draft, parse_time
 from timelines.drafts.repository import DuePost
+from timelines.drafts.service import _key_of
 from timelines.errors import DraftNotFound, DraftsCapReached, PostInvalid
-from timelines.publishing.forms import PostForm
+from timelines.publishing.forms import PostForm, draft_fields
+from timelines.publishing.thread import publish_thread
 
 MINUTE_MS = 60_000
 
@@ -72,6 +74,33 @@ async def test_a_scheduled_post_is_published_once_at_its_time(world: World, serv
     assert await texts_of(services, alice) == ["later #tea"]
     assert await services.drafts.all(alice.id) == []
     assert await services.drafts.publish_due() == 0
+
+
+async def test_a_thread_that_is_refused_halfway_leaves_only_the_other_posts_as_a_draft(
+    world: World, services: Services
+) -> None:
+    alice = await world.person("alice")
+    at_ms = services.clock.now_ms() + 6 * MINUTE_MS
+    texts = [("text", "one"), ("spoiler_text", "numbers"), *(("more[]", each) for each in ("two", "", "three", "four"))]
+    draft = await services.drafts.save(alice.id, Draft(0, draft_fields(FormFields(texts)), scheduled_ms=at_ms))
+    due = await make_due(services, alice, draft)
+    form = PostForm.parse(FormFields([*texts[:3]]))  # a worker dies after two posts, and staff blocks a word
+    await publish_thread(
+        services.publishing, form, author_id=alice.id, idempotency_key=_key_of(due), now_ms=services.clock.now_ms()
+    )
+    await services.site.change(blocked_words=("four",))
+    assert await services.drafts.publish_due() == 1
+    assert await texts_of(services, alice) == ["two", "one"]
+    (left,) = await services.drafts.all(alice.id)
+    assert left.error.startswith("Post 5: ")
+    fields = FormFields(left.fields)
+    assert (fields["text"], fields.values_of("more"), fields["spoiler_text"]) == ("three", ["four"], "numbers")
+    await services.site.change(blocked_words=())
+    await make_due(services, alice, await services.drafts.save(alice.id, structs.replace(left, scheduled_ms=at_ms)))
+    assert await services.drafts.publish_due() == 1
+    posts = (await services.reading.profile(alice.id, viewer_id=alice.id)).entries
+    assert [each.post.text for each in posts] == ["four", "three", "two", "one"]
+    assert [each.post.in_reply_to for each in posts] == [*(each.post.id for each in posts[1:]), None]
 
 
 @pytest.mark.parametrize("fields", [4, 5, 9])

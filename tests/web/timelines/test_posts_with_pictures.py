@@ -54,6 +54,24 @@ async def test_a_repeated_request_finds_its_pictures(alice, upload):
     assert second["media_attachments"] == first["media_attachments"]
 
 
+async def test_each_further_post_of_a_thread_has_pictures_of_its_own(alice, bob, upload):
+    first, second, third = [(await upload(alice, description=f"picture {n}"))["id"] for n in range(3)]
+    fields = {"more[]": ["", "three", ""], "more_media[]": [f"{second} {third}", "", ""]}
+    refused = await alice.post_json("/posts/", text="one", **{**fields, "more_media[]": ["999", "", ""]})
+    assert refused.json()["fields"] == {"more-2": "Post 2: One of the pictures does not exist, or no longer does."}
+    draft = (await alice.post_json("/drafts/", text="one", media_ids=first, **fields)).json()
+    page = (await alice.get(f"/drafts/{draft['id']}/")).text
+    assert f'name="more_media[]" value="{second} {third}"' in page
+    assert page.count(f'name="media_ids" value="{first}"') == 1
+    assert f'name="media_ids" value="{second}"' not in page
+    answer = (await alice.post_json("/posts/", text="one", media_ids=first, sensitive="on", **fields)).json()
+    posts = [(await bob.get_json(f"/@alice/{id}/")).json() for id in answer["thread"]]
+    assert [post["text"] for post in posts] == ["one", "", "three"]
+    descriptions = [[each["description"] for each in post.get("media_attachments", [])] for post in posts]
+    assert descriptions == [["picture 0"], ["picture 1", "picture 2"], []]
+    assert [post.get("sensitive", False) for post in posts] == [True, True, False]
+
+
 async def test_a_picture_is_in_one_post_of_its_owner(alice, bob, upload):
     media_id = (await upload(alice))["id"]
     assert (await bob.post_json("/posts/", text="stolen", media_ids=media_id)).status_code == 422

@@ -87,3 +87,16 @@ async def test_a_draft_keeps_all_posts_of_a_thread(alice):
     draft = (await alice.post_json("/drafts/", text="one", **{"more[]": ["two", "three"]})).json()
     page = (await alice.get(f"/drafts/{draft['id']}/")).text
     assert all(f">\n{text}</textarea>" in page for text in ("one", "two", "three"))
+
+
+async def test_a_repeated_form_counts_only_the_missing_posts(limited_site, open_browser):
+    alice = await open_browser("alice")
+    form = {"text": "one", "idempotency_key": KEY}
+    first = await alice.post_json("/posts/", **form)  # a process that stopped before the second post
+    repeated = await alice.post_json("/posts/", **form, **{"more[]": ["two", "three"]})
+    assert repeated.status_code == 201, repeated.text
+    assert repeated.json()["thread"][0] == first.json()["id"]
+    again = await alice.post_json("/posts/", **form, **{"more[]": ["two", "three"]})
+    assert again.json()["thread"] == repeated.json()["thread"]
+    assert await texts_in_order(alice) == ["one", "two", "three"]
+    assert (await alice.post_json("/posts/", text="four")).status_code == 429
