@@ -1,7 +1,4 @@
-/**
- * The form for posts: counts characters as the server does, stores drafts, publishes without a new page.
- * Without this script the browser submits the form.
- */
+/** The form for posts: counts characters as the server does, stores drafts, publishes without a new page. */
 
 import { enhanceCompletion } from "./complete.js";
 import { ServerDraft } from "./drafts.js";
@@ -24,8 +21,9 @@ export function graphemes(text) {
 }
 
 const LINK = /https?:\/\/[^\s<>"]*[^\s<>"?!.,:;'()*]/gi;
-/** A link counts 23 at most, as on the server. */
-export const postLength = (text) => graphemes(text.replace(LINK, (link) => (link.length > 500 ? link : link.slice(0, 23))));
+const HOST = /(@\w[\w.-]*)@(?:[\w-]{1,63}\.){1,4}[\w-]{2,24}/g;
+/** A link counts 23 at most, and `@name@host` as `@name`, as on the server. */
+export const postLength = (text) => graphemes(text.replace(LINK, (link) => (link.length > 500 ? link : link.slice(0, 23))).replace(HOST, "$1"));
 
 const countOf = (text) => text.parentElement.querySelector(":scope > .composer-count, :scope > .composer-foot > .composer-count");
 
@@ -105,7 +103,7 @@ class Composer {
     this.form.scrollIntoView({ block: "nearest" });
   }
 
-  /** Is this the form that a link asks for: of a reply to the post of this page, or of a new post? */
+  /** Does a link ask for this form: of a reply to the post of this page, or of a new post? */
   isFor({ hash, pathname }) {
     const isReply = Boolean(this.form.elements.in_reply_to);
     if (hash === "#reply") return isReply && pathname === location.pathname;
@@ -138,7 +136,7 @@ class Composer {
     return import("./further.js").then(act, () => toast(word("unreachable")));
   }
 
-  /** Show the boxes of the page, or of a draft that was not sent. */
+  /** Show the boxes of the page, or of an unsent draft. */
   #restoreFurther() {
     const [, ...shown] = this.#values;
     const kept = shown.length ? shown : JSON.parse(this.drafts.read(this.furtherDraft) || "[]");
@@ -160,7 +158,7 @@ class Composer {
     this.#showCounts();
   }
 
-  /** Pictures of the page are shown in the editor, and else those of a draft that was not sent. */
+  /** Pictures of the page are shown in the editor, and else those of an unsent draft. */
   #restorePictures() {
     const kept = this.drafts.read(this.pictureDraft);
     const isOnPage = this.form.querySelector(".picture-stored");
@@ -234,8 +232,7 @@ class Composer {
   }
 
   async #addPictures(files) {
-    if (!files.length) return;
-    await addPictures(this.form, files).catch(() => toast(word("unreachable")));
+    if (files.length) await addPictures(this.form, files).catch(() => toast(word("unreachable")));
   }
 
   async #submit(path) {
@@ -280,7 +277,7 @@ class Composer {
   async #published(post, sent, fields) {
     this.key.value = freshKey();
     const [text, ...further] = this.#values;
-    if (text === sent[0]) for (const each of [this.text, ...this.#shortTexts]) each.value = ""; // otherwise the user has typed more
+    if (text === sent[0]) for (const each of [this.text, ...this.#shortTexts]) each.value = ""; // else the user has typed more
     if (further.length) await this.#further(({ setTexts }) => setTexts(this.form, further.filter((each) => !sent.includes(each)), enhanceCompletion));
     this.#fold(!this.warning.value);
     const poll = this.form.querySelector(".composer-poll");

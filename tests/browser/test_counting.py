@@ -41,6 +41,7 @@ def test_the_composer_counts_links_as_the_server_does(reader: OpenReader) -> Non
         "http://a.co and http://a.co/",
         "https://example.org/" + "x" * 600,
         "no link: https:// or http",
+        "@bob@a-long-name.example, (@b.o-b@sub.site.example) bob@site.example @bob@host @@site.example",
     ]
     opened = reader()
     opened.go_to("/public/")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import TextIOWrapper
 from itertools import chain
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from timelines.exporting.repository import BOOKMARK, LIKE
 from timelines.importing.archive_files import (
@@ -27,8 +27,9 @@ from timelines.importing.json_values import Json, link_of, object_of, text_of
 from timelines.importing.lines import ROW_ERRORS, Tally
 from timelines.importing.mastodon_rows import parse_activity
 from timelines.importing.rows import parse_date
-from timelines.importing.x_rows import Notes, id_of, parse_tweet, read_tweet
+from timelines.importing.x_rows import Notes, id_of, link_versions, parse_tweet, read_tweet, version_ids
 from timelines.media.media import UPLOAD_MAX_BYTES
+from timelines.text.post_text import remove_invalid
 
 CHUNK_LENGTH, ITEM_MAX_LENGTH = 64 * 1024, 4 * 1024 * 1024
 TWEETS = re.compile(r"(|.*/)(?:tweets?(?:-part\d+)?|data/js/tweets/\d{4}_\d\d)\.js", re.IGNORECASE)
@@ -38,6 +39,8 @@ TWEET_FOLDERS = ("tweets_media", "tweet_media")
 TWEETS_MAX_BYTES = 256 * 1024 * 1024
 """The size of the fields of all tweets, which are sorted in memory."""
 NOTES_MAX_BYTES = 64 * 1024 * 1024
+NO_ITEMS = re.compile(r'\s*\]\s*,\s*"orderedItems"\s*:\s*\[')
+"""The end of an empty list that the whole one follows under the same name, as Mastodon 4.3 writes."""
 Item = TypeVar("Item")
 _decoder = json.JSONDecoder()
 
@@ -95,8 +98,7 @@ class AccountArchive:
         self.handle = self.handle or text_of(object_of(self._read_json("account.js"), "account"), "username")
         self._require_size(self._note_files, NOTES_MAX_BYTES)
         notes = Notes(chain.from_iterable(self._array(name, "=") for name in self._note_files))
-        tweets = map(json.loads, self._sorted_tweets())
-        return offset_lines(tweets, partial(parse_tweet, notes=notes), self.handle, tally, offset)
+        return offset_lines(self._sorted_tweets(), partial(parse_tweet, notes=notes), self.handle, tally, offset)
 
     def marked_posts(self) -> Iterator[MarkedPost]:
         """Yield likes and bookmarks, the newest first, then boosts of posts of this site as bookmarks.
@@ -133,17 +135,28 @@ class AccountArchive:
     def _collection(self, name: str) -> Iterator[Json]:
         return self._array(name, '"orderedItems"')
 
-    def _sorted_tweets(self) -> Iterator[bytes]:
-        """Yield the JSON of all tweets, which X does not sort, so that each follows what it answers."""
+    def _sorted_tweets(self) -> Iterator[Json]:
+        """Yield all tweets, which X does not sort, so that each follows what it answers, with its former versions."""
         tweets: list[tuple[int, bytes]] = []
+        first_ids: dict[int, int] = {}
         size_bytes = 0
         self._require_size(self._tweet_files, MEMBER_MAX_BYTES)
         for tweet in map(read_tweet, chain.from_iterable(self._array(name, "=") for name in self._tweet_files)):
+            ids = version_ids(tweet)
+            first_ids |= dict.fromkeys(ids, min(ids, default=0))
             tweets.append((int(id_of(tweet) or 0), json.dumps(tweet).encode()))
-            size_bytes += len(tweets[-1][1])
+            size_bytes += len(tweets[-1][1]) + 100 * len(ids)
             if size_bytes > TWEETS_MAX_BYTES:
                 raise ArchiveUnreadable("too_large", "it has too many tweets")
-        return (content for _, content in sorted(tweets))
+        tweets.sort(key=lambda each: (first_ids.get(each[0], each[0]), each))
+        former: list[Json] = []
+        for (id, content), (following, _) in zip(tweets, [*tweets[1:], (0, b"")], strict=True):
+            tweet, first = json.loads(content), first_ids.get(id)
+            if first is not None and first == first_ids.get(following):
+                former.append(tweet)
+                continue
+            yield link_versions(tweet, former, first_ids)
+            former = []
 
     def _require_size(self, names: list[str], max_bytes: int) -> None:
         if sum(size_of(member) for name in names if (member := self.files.find(name)) is not None) > max_bytes:
@@ -175,6 +188,8 @@ def iterate_array(stream: IO[str], before: str) -> Iterator[Json]:
     """
     text = stream.read(CHUNK_LENGTH)
     at = text.index("[", text.index(before) + len(before)) + 1
+    if (empty := NO_ITEMS.match(text, at)) is not None:
+        at = empty.end()
     while True:
         at, step = _skip_separators(text, at), CHUNK_LENGTH
         while at == len(text) or text[at] != "]":
@@ -202,13 +217,24 @@ def _skip_separators(text: str, at: int) -> int:
 def offset_lines(
     items: Iterable[Item], parse: Callable[[Item], Json], handle: str, tally: Tally, offset: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, row as JSON) of the items after `offset`. Items that `parse` refuses are counted."""
+    """Yield (number, row as JSON) of the items after `offset`. Items that `parse` refuses are counted.
+
+    The texts lose characters that no text of this site has, which would otherwise cost the whole post.
+    """
     for number, item in enumerate(items, 1):
         if number <= offset:
             continue
         try:
-            row = json.dumps({"author": handle, **parse(item)}).encode()
+            row = json.dumps(_clean({"author": handle, **parse(item)})).encode()
         except ROW_ERRORS as error:
             tally.refuse_row(number, error)
         else:
             yield number, row
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _clean(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(each) for each in value]
+    return remove_invalid(value) if isinstance(value, str) else value

@@ -4,6 +4,7 @@ The file contains no pictures. Its blocks are records and the nodes of a search 
 (https://atproto.com/specs/repository).
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -25,6 +26,9 @@ PATH_MAX_BYTES = 512
 POSTS = "app.bsky.feed.post/"
 BOOSTS = "app.bsky.feed.repost/"
 SIGNATURE = b"\xa2eroots"  # follows the length of the header
+RECORD = re.compile(r"at://(did:[a-z]+:[A-Za-z0-9._:%-]{1,256})/([a-zA-Z.]+)/([A-Za-z0-9._~:-]{1,64})")
+PAGES = {"app.bsky.feed.post": "post", "app.bsky.feed.generator": "feed", "app.bsky.graph.list": "lists"}
+"""The kinds of records that a post can quote, with their names in addresses of the web site."""
 BARE_NAME_ENDING = ".bsky.social"
 """Put behind a name without a domain, which is no account of this site. Names of Bluesky have one."""
 
@@ -144,15 +148,27 @@ def split_car(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _full_text(record: Json, embed: Json) -> str:
-    """Return the text with the whole URLs of its links, and with the URL of its preview."""
+    """Return the text with the whole URLs of its links, and with the URLs of its preview and of what it quotes."""
     text, parts, at = text_of(record, "text").encode(errors="replace"), list[bytes](), 0
     for start, end, url in sorted(_links(record)):
         if at <= start <= end <= len(text):
             parts += text[at:start], url.encode(errors="replace")
             at = end
     full = b"".join((*parts, text[at:])).decode(errors="replace")
-    url = text_of(object_of(embed, "external") or object_of(object_of(embed, "media"), "external"), "uri")
-    return full if not url or url in full else f"{full}\n{url}".strip()
+    preview = object_of(embed, "external") or object_of(object_of(embed, "media"), "external")
+    quoted = object_of(embed, "record")
+    for url in (
+        text_of(preview, "uri"),
+        _web_address(text_of(quoted, "uri") or text_of(object_of(quoted, "record"), "uri")),
+    ):
+        full = full if url in full else f"{full}\n{url}".strip()
+    return full
+
+
+def _web_address(uri: str) -> str:
+    """Return the page of a post, feed or list of Bluesky, or ""."""
+    match = RECORD.fullmatch(uri)
+    return f"https://bsky.app/profile/{match[1]}/{PAGES[match[2]]}/{match[3]}" if match and match[2] in PAGES else ""
 
 
 def _links(record: Json) -> Iterator[tuple[int, int, str]]:

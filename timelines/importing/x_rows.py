@@ -6,16 +6,19 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from timelines.importing.json_values import Json, is_true, object_of, objects_of, text_of
+from timelines.importing.json_values import Json, is_true, links_of, object_of, objects_of, text_of
 from timelines.importing.lines import LineRefused, check_length
 from timelines.importing.mentions import add_host
+from timelines.publishing.edits import VERSIONS_CAP
 
 HOST = "twitter.com"
 """Put behind the names of accounts of X, as programs that post from there to Mastodon do."""
 TWEET_FIELDS = (
     "id", "id_str", "created_at", "full_text", "text", "lang", "in_reply_to_status_id_str", "in_reply_to_status_id",
-    "possibly_sensitive", "entities", "extended_entities",
+    "possibly_sensitive", "entities", "extended_entities", "edit_info",
 )  # fmt: skip
+FORMER, FIRST_ID = "former", "first_id"
+"""The names under which the newest version of an edited tweet has the others, and the id of the first."""
 TWEET_ID = re.compile(r"[0-9]{1,20}")
 TWEET_DATES = ("%a %b %d %H:%M:%S %z %Y", "%Y-%m-%d %H:%M:%S %z", "%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z")
 EPOCH_OF_IDS = datetime(2010, 11, 4, 1, 42, 54, 657_000, UTC)
@@ -36,8 +39,31 @@ def read_tweet(item: object) -> Json:
 
 def id_of(tweet: Json) -> str:
     """Return the id in digits, or ""."""
-    ids = (str(value) for name in ("id_str", "id") if isinstance(value := tweet.get(name), str | int))
+    ids = (str(value) for name in (FIRST_ID, "id_str", "id") if isinstance(value := tweet.get(name), str | int))
     return next(filter(TWEET_ID.fullmatch, ids), "")
+
+
+def version_ids(tweet: Json) -> list[int]:
+    """Return the ids of all versions of an edited tweet, or []. Each version is a tweet of the archive."""
+    info = object_of(tweet, "edit_info")
+    control = object_of(info, "initial") or object_of(object_of(info, "edit"), "editControlInitial")
+    ids = [int(each) for each in links_of(control, "editTweetIds") if TWEET_ID.fullmatch(each)]
+    return ids if len(ids) > 1 else []
+
+
+def link_versions(tweet: Json, former: list[Json], first_ids: dict[int, int]) -> Json:
+    """Return a tweet with its former versions. An edited tweet is known, also to replies, by the id of the first."""
+    linked: Json = {}
+    if first := first_ids.get(int(id_of(tweet) or 0)):
+        linked = {FORMER: former, FIRST_ID: str(first)}
+    answered = _answered_id(tweet)
+    if TWEET_ID.fullmatch(answered) and (first := first_ids.get(int(answered))):
+        linked["in_reply_to_status_id_str"] = str(first)
+    return tweet | linked
+
+
+def _answered_id(tweet: Json) -> str:
+    return text_of(tweet, "in_reply_to_status_id_str") or str(tweet.get("in_reply_to_status_id") or "")
 
 
 class Notes:
@@ -69,7 +95,23 @@ class Notes:
 
 
 def parse_tweet(tweet: Json, notes: Notes) -> Json:
-    """Return the row of a tweet, with full URLs in its text. Raises LineRefused for reposts."""
+    """Return the row of a tweet and its former versions. Raises LineRefused for reposts."""
+    versions = [*objects_of(tweet, FORMER), tweet]
+    contents = [_parse_content(each, notes) for each in versions]
+    id, at = id_of(tweet), _parse_date(text_of(versions[0], "created_at"))
+    if not id or at is None:
+        raise LineRefused("fields" if versions[0].get("created_at") is None or not id else "date")
+    return {
+        "id": id,
+        "created_at": _exact_date(int(id), at).isoformat(),
+        "in_reply_to": _answered_id(tweet) or None,
+        **contents.pop(),
+        "versions": [each for each in contents[-VERSIONS_CAP:] if each["text"] or each["media"]],
+    }
+
+
+def _parse_content(tweet: Json, notes: Notes) -> Json:
+    """Return the fields that an edit may change, with full URLs in the text. Raises LineRefused for reposts."""
     text = check_length(text_of(tweet, "full_text", "text"))
     if text.startswith("RT @"):
         raise LineRefused("boost")
@@ -79,18 +121,13 @@ def parse_tweet(tweet: Json, notes: Notes) -> Json:
     urls = {text_of(each, "url"): text_of(each, "expanded_url", "url") for each in objects_of(entities, "urls")}
     urls |= {text_of(each, "shortUrl"): text_of(each, "expandedUrl", "shortUrl") for each in objects_of(core, "urls")}
     urls |= {text_of(each, "url"): "" for each in media}
-    id, at = id_of(tweet), _parse_date(text_of(tweet, "created_at"))
-    if not id or at is None:
-        raise LineRefused("fields" if tweet.get("created_at") is None or not id else "date")
-    answered = text_of(tweet, "in_reply_to_status_id_str") or str(tweet.get("in_reply_to_status_id") or "")
+    id, at = text_of(tweet, "id_str") or id_of(tweet), _parse_date(text_of(tweet, "created_at"))
     return {
-        "id": id,
-        "created_at": _exact_date(int(id), at).isoformat(),
         "text": _expand(check_length(text), urls),
-        "in_reply_to": answered or None,
         "sensitive": is_true(tweet.get("possibly_sensitive")),
         "language": text_of(tweet, "lang"),
         "media": [{"file": _file_of(id, each), "description": text_of(each, "ext_alt_text")} for each in media],
+        "edited_at": at and at.isoformat(),
     }
 
 

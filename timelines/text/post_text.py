@@ -6,6 +6,7 @@ text needs them, and pages isolate texts (`<bdi>`, `unicode-bidi`). Embeddings, 
 flags are removed.
 """
 
+import re
 from collections.abc import Callable
 
 import regex
@@ -26,7 +27,10 @@ LINK_LENGTH, SHORTENED_LINK_CAP = 23, 500
 """A longer link in a post counts as LINK_LENGTH characters, as clients of Mastodon count, unless it exceeds the cap."""
 
 _CONTROL = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_FULL_NAME = re.compile(r"(@\w[\w.-]*)@(?:[\w-]{1,63}\.){1,4}[\w-]{2,24}", re.ASCII)
 _NONCHARACTER = regex.compile(r"\p{Noncharacter_Code_Point}")
+_INVALID = regex.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\p{Noncharacter_Code_Point}]++")
+_MARKS_ABOVE_CAP = regex.compile(rf"(\p{{M}}{{{MARKS_PER_CLUSTER_CAP}}})\p{{M}}++")
 
 
 class TextRefused(ValueError):
@@ -52,6 +56,12 @@ def normalize_text(raw: str) -> str:
     return text
 
 
+def remove_invalid(text: str) -> str:
+    """Return a text of another program without the characters for which `normalize_text` refuses a text."""
+    without: str = _MARKS_ABOVE_CAP.sub(r"\1", _INVALID.sub("", text))
+    return without
+
+
 def grapheme_count(text: str) -> int:
     """Return the number of extended grapheme clusters (Unicode Standard Annex 29)."""
     if text.isascii() and "\r" not in text:
@@ -60,14 +70,19 @@ def grapheme_count(text: str) -> int:
 
 
 def post_length(text: str) -> int:
-    """Return the length of a post in graphemes. A link counts at most LINK_LENGTH, and `@name@host` as `@name`."""
+    """Return the length of a post in graphemes. A link counts at most LINK_LENGTH, and `@name@host` as `@name`.
+
+    The host may be another one, since clients of Mastodon count all names so.
+    """
     return grapheme_count("".join(map(_counted_part, scan(text))))
 
 
 def _counted_part(piece: Piece) -> str:
     if piece.kind == "url" and len(piece.raw) <= SHORTENED_LINK_CAP:
         return piece.raw[:LINK_LENGTH]
-    return piece.raw[: 1 + len(piece.target)] if piece.kind == "mention" else piece.raw
+    if piece.kind == "mention":
+        return piece.raw[: 1 + len(piece.target)]
+    return _FULL_NAME.sub(r"\1", piece.raw) if "@" in piece.raw else piece.raw
 
 
 def check_text(raw: str, max_graphemes: int, length: Callable[[str], int] = grapheme_count) -> str:

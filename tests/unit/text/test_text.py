@@ -112,6 +112,17 @@ def test_a_mention_with_the_own_host_counts_as_the_handle(monkeypatch: pytest.Mo
     assert post_length("ask @Alice@social.example!") == len("ask @Alice!")
 
 
+@pytest.mark.parametrize("text", ["@bob@a-long-name.example", "(@b.o-b@sub.site.example)", "@a@b.example @c@d.example"])
+def test_the_host_of_a_name_does_not_count(text: str) -> None:
+    """Clients of Mastodon count so (elk-zone/elk#1803, tuskyapp/Tusky#3339), whatever the host is."""
+    assert post_length(text) == len(re.sub(r"(?<=[a-z])@[a-z.-]+", "", text))
+
+
+@pytest.mark.parametrize("text", ["bob@site.example", "@bob@host", "@@site.example", "@bob@" + "a" * 64 + ".example"])
+def test_what_is_no_whole_name_counts_as_typed(text: str) -> None:
+    assert post_length(text) == len(text)
+
+
 @given(st.text())
 def test_normalizing_a_text_twice_changes_nothing(raw: str) -> None:
     try:

@@ -1,0 +1,122 @@
+"""Shapes of archives that people have published: keys that are written twice, edited tweets, odd characters, lengths.
+
+Only the shapes are theirs; the texts are invented. Reports of the same: mastodon/mastodon#31091,
+glitch-soc/mastodon#2787, the-convocation/twitter-scraper#94, TheExGenesis/community-archive#161,
+Automattic/wordpress-atmosphere#133, snarfed/bridgy-fed#1112, elk-zone/elk#1803.
+"""
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from socialsite.container import Services
+from tests.contract.importing.test_bluesky_archives import car
+from tests.contract.importing.test_foreign_archives import outbox, read_rows, tweet, x_archive, zipped
+from tests.contract.importing.test_import_archives import attachment, note
+from tests.support.imports import import_file, read_profile_posts
+from tests.support.pictures import picture
+from tests.support.world import World
+from timelines.importing.lines import Tally
+from timelines.importing.service import open_archive
+
+FIRST, SECOND, THIRD = 1767496415922585688, 1767497756157866020, 1767498756157866020
+AT = ("Tue Mar 12 10:22:38 +0000 2024", "Tue Mar 12 10:27:58 +0000 2024", "Tue Mar 12 10:31:56 +0000 2024")
+
+
+def edited(ids: list[int]) -> list[dict[str, Any]]:
+    """Return the field `edit_info` of each version of a tweet, as X writes it."""
+    control = {"editTweetIds": list(map(str, ids)), "editableUntil": "2024-03-12T11:22:38.000Z", "editsRemaining": "4"}
+    edit = {"edit": {"initialTweetId": str(ids[0]), "editControlInitial": control}}
+    return [{"edit_info": each} for each in ({"initial": control}, *[edit] * (len(ids) - 1))]
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n  "])
+def test_the_list_that_mastodon_writes_after_an_empty_one_is_read(space: str) -> None:
+    """An earlier release read the empty list, and imported nothing without a word."""
+    items = json.dumps([note(number, f"<p>{number}</p>") for number in range(3)])
+    lists = f'"orderedItems":{space}[]{space},{space}"orderedItems":{items}'
+    rows, refused = read_rows(zipped({"outbox.json": f'{{"id":"outbox.json","totalItems":3,{space}{lists}}}'}))
+    assert ([row["text"] for row in rows], refused) == (["0", "1", "2"], {})
+
+
+def test_an_outbox_without_posts_is_empty() -> None:
+    assert read_rows(zipped({"outbox.json": outbox()})) == ([], {})
+
+
+async def test_the_versions_of_an_edited_tweet_are_one_post(services: Services, world: World) -> None:
+    """X stores each version as a tweet. Answers name any of them."""
+    alice = await world.person("alice")
+    ids, texts = [FIRST, SECOND, THIRD], ["Helo", "Hello", "Hello all"]
+    versions = [
+        tweet(id, text, created_at=at, **info) for id, text, at, info in zip(ids, texts, AT, edited(ids), strict=True)
+    ]
+    answer = tweet(THIRD + 2**22 * 60_000, "An answer", created_at=AT[2], in_reply_to_status_id_str=str(SECOND))
+    done = await import_file(services, alice.id, x_archive([answer, *reversed(versions)]))
+    assert (done.counts["posts"], done.refused) == (2, {})
+    first, second = await read_profile_posts(services, "alice")
+    assert (first.text, first.extra.version, second.in_reply_to) == ("Hello all", 2, first.id)
+    assert [each.text for each in await services.edits.versions(first.id)] == texts
+    again = await import_file(services, alice.id, x_archive([answer, *versions]))
+    assert (again.counts.get("posts", 0), again.counts["standing"]) == (0, 2)
+
+
+@pytest.mark.parametrize("kept", [[0], [1], [0, 2], [1, 2]], ids=str)
+def test_an_edited_tweet_of_which_versions_are_missing_is_one_post(kept: list[int]) -> None:
+    ids = [FIRST, SECOND, THIRD]
+    versions = [tweet(id, str(id), created_at=at, **info) for id, at, info in zip(ids, AT, edited(ids), strict=True)]
+    rows, refused = read_rows(x_archive([versions[each] for each in kept]))
+    assert ([(row["id"], row["text"]) for row in rows], refused) == ([(str(FIRST), str(ids[kept[-1]]))], {})
+    assert [each["text"] for each in rows[0]["versions"]] == [str(ids[each]) for each in kept[:-1]]
+
+
+ODD_TEXTS = [
+    ("two\x94 words", "two words"), ("a\x03b", "ab"), ("cut \ud83d", "cut"), ("a\ufffeb\U0001ffffc", "abc"),
+    ("e" + "\u0301" * 30 + "!", "\u00e9" + "\u0301" * 7 + "!"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("odd", "stored"), ODD_TEXTS, ids=ascii)
+async def test_a_character_that_no_text_may_have_costs_no_post(
+    services: Services, world: World, odd: str, stored: str
+) -> None:
+    alice = await world.person("alice")
+    picture_of = attachment("a.png", odd)
+    notes = [note(1, f"<p>{odd}</p>", attachment=[picture_of]), note(2, summary=odd)]
+    archive = zipped({"outbox.json": outbox(*notes), "media_attachments/files/1/original/a.png": picture()})
+    for content in (x_archive([tweet(1, odd)]), archive):
+        assert (await import_file(services, alice.id, content)).refused == {}
+    of_tweet, warned, of_note = sorted(await read_profile_posts(services, "alice"), key=lambda post: -post.id)
+    assert (of_tweet.text, of_note.text, warned.extra.spoiler_text) == (stored, stored, stored)
+    assert of_note.extra.media[0].alt == stored
+
+
+def test_a_post_of_bluesky_keeps_the_address_of_what_it_quotes() -> None:
+    quoted = {"uri": "at://did:plc:quoted/app.bsky.feed.post/3mnzu7nvcss2e", "cid": "x"}
+    page = "https://bsky.app/profile/did:plc:quoted/post/3mnzu7nvcss2e"
+    feed = {"uri": "at://did:plc:quoted/app.bsky.feed.generator/cats", "cid": "x"}
+    other = {"uri": "at://did:plc:quoted/app.bsky.labeler.service/self", "cid": "x"}
+    embeds = [
+        {"record": quoted},
+        {"record": {"record": quoted}, "media": {"images": []}},
+        {"record": feed},
+        {"record": other},
+    ]
+    records = {
+        f"app.bsky.feed.post/3{number}": {"text": "Look", "createdAt": "2024-05-01T10:00:00Z", "embed": embed}
+        for number, embed in enumerate(embeds)
+    }
+    rows = [json.loads(line) for _, line in open_archive(BytesIO(car(records)), "alice").lines(Tally())]
+    expected = [f"Look\n{page}", f"Look\n{page}", "Look\nhttps://bsky.app/profile/did:plc:quoted/feed/cats", "Look"]
+    assert [row["text"] for row in rows] == expected
+
+
+async def test_the_hosts_of_names_do_not_count_as_text_of_a_post(services: Services, world: World) -> None:
+    """Mastodon and X count no hosts, so their posts of full length would else be too long here."""
+    alice = await world.person("alice")
+    names = " ".join(f"@person{number:02}@a-long-name-of-a-site.example" for number in range(10))
+    text = f"{names} {'a' * (500 - 10 * 10)}"
+    tweets = [tweet(1, " ".join(f"@person{number:02}" for number in range(48)) + " " + "a" * 19)]
+    for content in (zipped({"outbox.json": outbox(note(1, f"<p>{text}</p>"))}), x_archive(tweets)):
+        assert (await import_file(services, alice.id, content)).refused == {}
