@@ -15,7 +15,7 @@ from tests.support.fakes import FakeAccountDirectory
 from tests.support.notifications import ThreePeople
 from tests.support.postgres import PostgresServer
 from tests.support.sample_site import SampleSite
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.repository import Follows
 
@@ -25,6 +25,26 @@ async def three(world: World) -> ThreePeople:
     """Alice, Bob and Carol, who have no relations with each other."""
     alice, bob, carol = await world.people("alice", "bob", "carol")
     return alice, bob, carol
+
+
+@pytest.fixture
+async def alice(world: World) -> Person:
+    return await world.person("alice")
+
+
+@pytest.fixture
+async def bob(world: World) -> Person:
+    return await world.person("bob")
+
+
+@pytest.fixture
+async def carol(world: World) -> Person:
+    return await world.person("carol")
+
+
+@pytest.fixture
+async def dave(world: World) -> Person:
+    return await world.person("dave")
 
 
 @pytest.fixture

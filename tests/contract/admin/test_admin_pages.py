@@ -20,7 +20,7 @@ from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.restore import Restore, make_store_body_writer
 from socialsite.store.topology.standalone import Standalone
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.graph.edge_list import LAYOUT_VERSION_FACTOR
 from timelines.jobs import SyndicatePass, encode_job
@@ -61,8 +61,7 @@ async def test_slow_commands_are_listed(services: Services) -> None:
 
 
 @pytest.mark.parametrize("sample", [50, 100_000])
-async def test_families_are_measured_by_all_keys_or_by_a_sample(services: Services, world: World, sample: int) -> None:
-    alice = await world.person("alice")
+async def test_families_are_measured_by_all_keys_or_by_a_sample(services: Services, alice: Person, sample: int) -> None:
     for number in range(120):
         await alice.publishes(f"post {number}")
     look = await take_snapshot(services, sample)
@@ -73,9 +72,8 @@ async def test_families_are_measured_by_all_keys_or_by_a_sample(services: Servic
     assert look.forecast.bytes_a_post > 0
 
 
-async def test_one_huge_key_is_not_extrapolated_to_other_keys(services: Services, world: World) -> None:
+async def test_one_huge_key_is_not_extrapolated_to_other_keys(services: Services, alice: Person) -> None:
     """The estimate stays right whether or not the sample of 50 out of 600 keys contains the huge key."""
-    alice = await world.person("alice")
     for number in range(300):
         await alice.publishes(f"post {number}")
     post = await alice.publishes("much answered")
@@ -162,8 +160,7 @@ async def test_staff_can_act_on_a_server_that_is_full(services: Services, world:
     assert [entry.action for entry in entries] == ["suspend", "reinstate", "suspend"]
 
 
-async def test_a_fan_out_is_shown_before_a_worker_starts_it(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_fan_out_is_shown_before_a_worker_starts_it(services: Services, alice: Person) -> None:
     await alice.publishes("hello")
     await services.outbox.add(b"not a job")
     (found,) = await read_fan_outs(services)

@@ -27,7 +27,7 @@ from socialsite.store import Store, StoreUrls
 from tests.support.buffer import POST_ENTITY, totals_key
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment
-from tests.support.world import World
+from tests.support.world import Person, World
 
 
 @pytest.fixture
@@ -226,8 +226,7 @@ async def test_closing_the_services_writes_the_last_second(redis_urls: StoreUrls
     assert totals["posts"] == 1
 
 
-async def test_a_deleted_posts_counters_are_deleted(world: World) -> None:
-    (alice,) = await world.people("alice")
+async def test_a_deleted_posts_counters_are_deleted(world: World, alice: Person) -> None:
     post = await alice.publishes("words")
     statistics = world.services.statistics
     statistics.meter.count_view(Entity("post", post.id))

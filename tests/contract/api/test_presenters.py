@@ -5,7 +5,7 @@ import msgspec
 from accounts import keys
 from socialsite.container import Services
 from tests.support.api import ApiSite
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines.api.presenters import accounts_json, status_json, statuses_json
 from timelines.pages.presenters import Json
 
@@ -28,8 +28,7 @@ async def test_a_status_contains_its_author_its_original_and_its_mentions(servic
     assert status["reblog"]["account"]["statuses_count"] == 1
 
 
-async def test_a_change_of_the_profile_shows_at_once(services: Services, world: World) -> None:
-    (alice,) = await world.people("alice")
+async def test_a_change_of_the_profile_shows_at_once(services: Services, alice: Person) -> None:
     post = await alice.publishes("hello")
 
     async def shown_note() -> str:
@@ -52,8 +51,7 @@ async def test_suspended_accounts_are_neither_listed_nor_mentioned(services: Ser
     assert [each["acct"] for each in accounts] == ["alice"]
 
 
-async def test_a_second_page_of_the_same_authors_needs_no_read(services: Services, world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_second_page_of_the_same_authors_needs_no_read(services: Services, alice: Person, bob: Person) -> None:
     await alice.publishes("hello @bob")
     entries = (await services.reading.profile(alice.id, viewer_id=None)).entries
     first = await statuses_json(ApiSite(services), entries)

@@ -23,7 +23,7 @@ from socialsite.store import StoreUrls
 from tests.support import management as commands
 from tests.support.management import run_with_services
 from tests.support.sample_site import SampleSite
-from tests.support.world import World, ids_on
+from tests.support.world import Person, World, ids_on
 from timelines import keys
 from timelines.audit import Audit
 from timelines.post_archive.service import ArchivedBodies, ArchiveResult
@@ -220,8 +220,7 @@ async def test_a_backup_contains_archived_posts(
     assert not (await services.rebuild_after_restore.run()).discrepancies
 
 
-async def test_archived_posts_use_half_the_memory_and_their_page_stays_fast(world: World, services: Services) -> None:
-    bob = await world.person("bob")
+async def test_archived_posts_use_half_the_memory_and_their_page_stays_fast(bob: Person, services: Services) -> None:
     posts = [await bob.publishes(f"post {number} " + "words and more " * 15) for number in range(300)]
 
     async def page_cpu_ms() -> float:

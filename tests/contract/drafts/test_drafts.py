@@ -41,8 +41,7 @@ async def make_due(services: Services, person: Person, draft: Draft) -> Draft:
     return past
 
 
-async def test_a_draft_is_kept_replaced_and_deleted(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_draft_is_kept_replaced_and_deleted(alice: Person, bob: Person, services: Services) -> None:
     first = await services.drafts.save(alice.id, Draft(0, (("text", "one"),)))
     second = await services.drafts.save(alice.id, Draft(first.id, (("text", "two"),)))
     assert await services.drafts.all(alice.id) == [second]
@@ -65,8 +64,7 @@ async def test_drafts_have_a_cap_and_a_size(world: World, services: Services, mo
         await services.drafts.save(alice.id, Draft(0, (("text", "x" * drafts.DRAFT_BYTES_CAP),)))
 
 
-async def test_a_scheduled_post_is_published_once_at_its_time(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_scheduled_post_is_published_once_at_its_time(alice: Person, services: Services) -> None:
     draft = await schedule(services, alice, "later #tea")
     assert await services.drafts.publish_due() == 0
     await make_due(services, alice, draft)
@@ -105,10 +103,9 @@ async def test_a_thread_that_is_refused_halfway_leaves_only_the_other_posts_as_a
 
 @pytest.mark.parametrize("fields", [4, 5, 9])
 async def test_scheduled_posts_of_another_release_are_published_or_refused(
-    world: World, services: Services, fields: int
+    alice: Person, bob: Person, services: Services, fields: int
 ) -> None:
     """A release stores as many fields as it knows; the values of the others are the defaults."""
-    alice, bob = await world.people("alice", "bob")
     parent, repository = await bob.publishes("a question"), services.repositories.drafts
     published = await schedule(services, alice)
     refused = await schedule(services, alice, "an answer", in_reply_to=str(parent.id))
@@ -125,8 +122,7 @@ async def test_scheduled_posts_of_another_release_are_published_or_refused(
     assert (left.id, left.scheduled_ms, "does not exist" in left.error) == (refused.id, None, True)
 
 
-async def test_a_crash_after_publishing_does_not_publish_twice(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_crash_after_publishing_does_not_publish_twice(alice: Person, services: Services) -> None:
     due = await make_due(services, alice, await schedule(services, alice))
     await services.drafts._publish_draft(alice.id, due)  # the worker dies here: the draft and its due entry remain
     assert await services.drafts.publish_due() == 1
@@ -149,8 +145,7 @@ async def test_a_post_that_cannot_be_published_waits_with_the_reason(world: Worl
     assert await texts_of(services, alice) == []
 
 
-async def test_the_reason_is_in_the_language_of_the_writer(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_the_reason_is_in_the_language_of_the_writer(alice: Person, bob: Person, services: Services) -> None:
     parent = await bob.publishes("a question")
     with override("de"):
         draft = await schedule(services, alice, "an answer", in_reply_to=str(parent.id))
@@ -164,8 +159,7 @@ async def test_the_reason_is_in_the_language_of_the_writer(world: World, service
     assert all("gibt es nicht" in each.error for each in await services.drafts.all(alice.id))
 
 
-async def test_a_new_time_moves_the_post_and_a_removed_time_keeps_the_draft(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_new_time_moves_the_post_and_a_removed_time_keeps_the_draft(alice: Person, services: Services) -> None:
     moved, kept = await schedule(services, alice, "moved"), await schedule(services, alice, "kept")
     for draft in (moved, kept):
         await make_due(services, alice, draft)
@@ -180,8 +174,7 @@ async def test_a_new_time_moves_the_post_and_a_removed_time_keeps_the_draft(worl
 
 
 @pytest.mark.parametrize("ahead_ms", [4 * MINUTE_MS, -MINUTE_MS])
-async def test_a_time_is_at_least_five_minutes_ahead(world: World, services: Services, ahead_ms: int) -> None:
-    alice = await world.person("alice")
+async def test_a_time_is_at_least_five_minutes_ahead(alice: Person, services: Services, ahead_ms: int) -> None:
     at_ms = services.clock.now_ms() + ahead_ms
     with pytest.raises(PostInvalid):
         await services.drafts.save(alice.id, Draft(0, (("text", "x"),), scheduled_ms=at_ms))
@@ -197,24 +190,21 @@ def test_a_time_is_read_as_iso_8601_and_rfc_3339_write_it(text: str) -> None:
     assert parse_time(text) == 1_942_653_600_000
 
 
-async def test_a_time_may_be_centuries_ahead(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_time_may_be_centuries_ahead(alice: Person, services: Services) -> None:
     draft = Draft(0, (("text", "x"),), scheduled_ms=parse_time("4000-01-01T00:00:00Z"))
     saved = await services.drafts.save(alice.id, draft)
     assert (await services.drafts.find(alice.id, saved.id)).scheduled_ms == draft.scheduled_ms
     assert await services.drafts.publish_due() == 0
 
 
-async def test_a_post_that_breaks_a_rule_is_refused_when_it_is_scheduled(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_post_that_breaks_a_rule_is_refused_when_it_is_scheduled(alice: Person, services: Services) -> None:
     with pytest.raises(PostInvalid):
         await schedule(services, alice, "x" * 501)
     with pytest.raises(PostInvalid):
         await schedule(services, alice, "question", **{"poll[options]": "only one"})
 
 
-async def test_the_drafts_of_a_deleted_account_are_deleted(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_the_drafts_of_a_deleted_account_are_deleted(world: World, alice: Person, services: Services) -> None:
     draft = await schedule(services, alice)
     await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
@@ -237,8 +227,7 @@ async def test_no_due_entry_is_left_without_its_scheduled_post(
     assert await services.repositories.drafts.due.oldest(10, until_ms=later_ms) == []
 
 
-async def test_concurrent_changes_of_two_devices_leave_a_scheduled_post_due(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_concurrent_changes_of_two_devices_leave_a_scheduled_post_due(alice: Person, services: Services) -> None:
     draft = await schedule(services, alice)
     at_ms = services.clock.now_ms() + 8 * MINUTE_MS
     for _ in range(20):

@@ -87,8 +87,7 @@ async def test_no_edit_adds_the_first_link(services: Services, alice: Person) ->
     await alice.edits(entry.post, LINK)
 
 
-async def test_a_boost_does_not_count_as_a_post(services: Services, alice: Person, world: World) -> None:
-    bob = await world.person("bob")
+async def test_a_boost_does_not_count_as_a_post(services: Services, alice: Person, bob: Person) -> None:
     post = await bob.publishes("to be boosted")
     await services.reactions.boost(account_id=alice.id, post_id=post.id, now_ms=services.clock.now_ms())
     with pytest.raises(PostHeld):

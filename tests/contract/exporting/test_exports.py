@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 from socialsite.container import Services
 from tests.contract.media.test_media import publish, upload
 from tests.support.imports import BASE_URL, export_account, perform_transfers, read_export, read_json, read_text
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines.drafts.draft import Draft
 from timelines.errors import TransferNotFound
 from timelines.exporting.activities import EVERYBODY
@@ -31,9 +31,8 @@ async def archived_files() -> list[str]:
 
 
 async def test_an_archive_contains_all_posts_with_their_versions_and_audiences(
-    services: Services, world: World
+    services: Services, alice: Person, bob: Person
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     first = await alice.publishes(HOSTILE, details=PostDetails(spoiler_text="Tea", sensitive=True, language="de"))
     await alice.edits(first, "The second version", details=PostDetails(language="en"))
     await alice.publishes("An answer", in_reply_to=await bob.publishes("A question"), audience=UNLISTED)
@@ -59,8 +58,7 @@ async def test_an_archive_contains_all_posts_with_their_versions_and_audiences(
     assert boost == f"{BASE_URL}/@bob/{liked.id}/"
 
 
-async def test_an_archive_contains_pictures(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_archive_contains_pictures(services: Services, alice: Person) -> None:
     row = await upload(services, alice)
     await publish(services, alice, row)
     avatar = await upload(services, alice, kind="avatar")
@@ -113,8 +111,7 @@ async def test_an_archive_contains_relations_lists_and_private_things(services: 
     assert url in read_text(archive, "index.html")
 
 
-async def test_an_archive_contains_the_pictures_of_drafts(services: Services, world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_an_archive_contains_the_pictures_of_drafts(services: Services, alice: Person, bob: Person) -> None:
     own, other = await upload(services, alice), await upload(services, bob)
     await services.media.describe(owner_id=alice.id, media_id=own.id, alt="Tea")
     fields = (("text", ""), ("media_ids", str(own.id)), ("media_ids", str(other.id)))
@@ -127,8 +124,7 @@ async def test_an_archive_contains_the_pictures_of_drafts(services: Services, wo
         assert not any(str(other.id) in name for name in opened.namelist())
 
 
-async def test_the_pages_of_an_archive_escape_all_texts(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_the_pages_of_an_archive_escape_all_texts(services: Services, alice: Person) -> None:
     await services.accounts.edit_profile(account_id=alice.id, bio=HOSTILE, display_name="<b>Alice</b>")
     await alice.publishes(HOSTILE, details=PostDetails(spoiler_text="<i>"))
     await services.filters.add(account_id=alice.id, phrase="<u>word")
@@ -142,8 +138,7 @@ async def test_the_pages_of_an_archive_escape_all_texts(services: Services, worl
         assert text.count("</title>") == 1
 
 
-async def test_an_export_is_repeated_and_made_once(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_export_is_repeated_and_made_once(services: Services, alice: Person) -> None:
     await alice.publishes("one")
     export = await services.exports.request(alice.id, BASE_URL, "en")
     assert (await services.exports.request(alice.id, BASE_URL, "en")).id == export.id

@@ -10,7 +10,7 @@ from socialsite.ids import AccountId
 from socialsite.store import Key, Store
 from tests.support.graph import follow_request_sides, read_relation, service_with_cap_of_one
 from tests.support.nodes import run_command
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import (
     BlocksAndMutesCapReached,
@@ -28,8 +28,7 @@ HOUR_MS = 3_600_000
 # Blocks
 
 
-async def test_a_block_ends_follows_and_requests_both_ways(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_block_ends_follows_and_requests_both_ways(alice: Person, bob: Person, services: Services) -> None:
     await bob.follows(alice)
     await bob.locks()
     await alice.follows(bob)
@@ -42,8 +41,7 @@ async def test_a_block_ends_follows_and_requests_both_ways(world: World, service
     assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
-async def test_a_repeated_block_changes_nothing_and_a_block_can_be_undone(world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_repeated_block_changes_nothing_and_a_block_can_be_undone(alice: Person, bob: Person) -> None:
     assert await alice.blocks(bob)
     assert not await alice.blocks(bob)
     assert await alice.unblocks(bob)
@@ -52,16 +50,14 @@ async def test_a_repeated_block_changes_nothing_and_a_block_can_be_undone(world:
 
 
 @pytest.mark.parametrize("blocker", ["alice", "bob"])
-async def test_neither_side_of_a_block_follows_the_other(world: World, blocker: str) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_neither_side_of_a_block_follows_the_other(alice: Person, bob: Person, blocker: str) -> None:
     await (alice.blocks(bob) if blocker == "alice" else bob.blocks(alice))
     for one, other in ((alice, bob), (bob, alice)):
         with pytest.raises(AccountNotFound):
             await one.follows(other)
 
 
-async def test_an_account_cannot_block_or_mute_itself(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_an_account_cannot_block_or_mute_itself(alice: Person, services: Services) -> None:
     now_ms = services.clock.now_ms()
     with pytest.raises(CannotBlockOrMuteSelf):
         await alice.blocks(alice)
@@ -98,8 +94,7 @@ async def test_a_block_ends_a_concurrent_follow(world: World, services: Services
     assert late.looks == 2
 
 
-async def test_concurrent_follows_and_blocks_leave_no_edge(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_concurrent_follows_and_blocks_leave_no_edge(alice: Person, bob: Person, services: Services) -> None:
     for _ in range(20):
         await asyncio.gather(alice.follows(bob), bob.blocks(alice), return_exceptions=True)
         assert not await services.following.is_following(alice.id, bob.id)
@@ -122,9 +117,8 @@ async def test_repeating_a_block_repairs_a_side_missing_after_a_crash(world: Wor
 
 
 async def test_blocked_accounts_with_equal_times_are_listed_in_pages(
-    world: World, services: Services, relations: BlocksAndMutes
+    world: World, alice: Person, services: Services, relations: BlocksAndMutes
 ) -> None:
-    alice = await world.person("alice")
     others = [(await world.person(f"p{number}")).id for number in range(9)]
     for other in others:
         await relations.block(alice.id, other, 1_000)
@@ -140,9 +134,8 @@ async def test_blocked_accounts_with_equal_times_are_listed_in_pages(
 
 
 async def test_a_suspended_account_is_hidden_from_pages_until_it_is_reinstated(
-    world: World, services: Services
+    alice: Person, bob: Person, services: Services
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     await alice.blocks(bob)
     await services.accounts.suspend(account_id=bob.id)
     assert (await services.blocks_and_mutes.blocked(alice.id)).account_ids == ()
@@ -160,8 +153,7 @@ async def test_blocked_accounts_are_on_no_page_of_followers(world: World, servic
     assert bob.id in (await services.following.followers(dave.id, viewer_id=carol.id)).account_ids
 
 
-async def test_a_block_above_the_cap_is_refused(world: World, services: Services) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
+async def test_a_block_above_the_cap_is_refused(alice: Person, bob: Person, carol: Person, services: Services) -> None:
     capped, now_ms = service_with_cap_of_one(services), services.clock.now_ms()
     for act in (capped.block, capped.mute, capped.hide_boosts):
         await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
@@ -202,8 +194,7 @@ async def test_a_block_refuses_replies_likes_and_boosts(world: World, services: 
     assert not await services.blocks_and_mutes.may_interact(alice.id, bob.id)
 
 
-async def test_a_reply_to_a_post_for_followers_is_for_followers(world: World) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
+async def test_a_reply_to_a_post_for_followers_is_for_followers(alice: Person, bob: Person, carol: Person) -> None:
     await alice.follows(bob)
     post = await bob.publishes("among us", audience=2)
     with pytest.raises(PostInvalid):

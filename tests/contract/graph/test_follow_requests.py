@@ -8,7 +8,7 @@ from accounts.errors import AccountNotFound
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.graph import follow_request_sides, read_relation
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import FollowRequestsCapReached, RequesterFollowingCapReached
 from timelines.following.follow_requests import FollowRequestService
@@ -17,8 +17,7 @@ from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
 
 
-async def test_a_private_account_receives_and_accepts_a_request(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_private_account_receives_and_accepts_a_request(alice: Person, bob: Person, services: Services) -> None:
     await bob.locks()
     post = await bob.publishes("for those I know")
     assert not await alice.follows(bob)
@@ -51,15 +50,13 @@ async def test_a_request_of_an_account_at_its_following_cap_stays_open(world: Wo
     assert await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
 
 
-async def test_only_an_existing_request_can_be_accepted(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_only_an_existing_request_can_be_accepted(alice: Person, bob: Person, services: Services) -> None:
     await bob.locks()
     with pytest.raises(AccountNotFound):
         await services.follow_requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=1)
 
 
-async def test_a_refused_request_can_be_sent_again(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_refused_request_can_be_sent_again(alice: Person, bob: Person, services: Services) -> None:
     await bob.locks()
     await alice.follows(bob)
     assert await services.follow_requests.refuse(account_id=bob.id, requester_id=alice.id)
@@ -69,16 +66,14 @@ async def test_a_refused_request_can_be_sent_again(world: World, services: Servi
     assert await follow_request_sides(services, alice, bob) == (True, True)
 
 
-async def test_unfollowing_withdraws_a_request(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_unfollowing_withdraws_a_request(alice: Person, bob: Person, services: Services) -> None:
     await bob.locks()
     await alice.follows(bob)
     await alice.unfollows(bob)
     assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
-async def test_a_withdrawal_overrides_a_concurrent_acceptance(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_withdrawal_overrides_a_concurrent_acceptance(alice: Person, bob: Person, services: Services) -> None:
     await bob.locks()
     for _ in range(20):
         await alice.follows(bob)
@@ -93,8 +88,7 @@ async def test_a_withdrawal_overrides_a_concurrent_acceptance(world: World, serv
         await alice.unfollows(bob)
 
 
-async def test_concurrent_acceptances_create_one_follow(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_concurrent_acceptances_create_one_follow(alice: Person, bob: Person, services: Services) -> None:
     await bob.locks()
     await alice.follows(bob)
     accept = services.follow_requests.accept
@@ -119,9 +113,8 @@ async def test_making_an_account_public_accepts_no_request(world: World, service
 
 
 async def test_a_follow_becomes_a_request_if_the_account_turns_private_meanwhile(
-    world: World, services: Services
+    alice: Person, bob: Person, services: Services
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     at, locked = services.repositories, []
 
     class Locking(FollowRequests):
@@ -160,8 +153,7 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
     assert await follow_request_sides(services, alice, bob) == (True, True)
 
 
-async def test_a_removed_follower_can_follow_again(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_removed_follower_can_follow_again(alice: Person, bob: Person, services: Services) -> None:
     post = await bob.publishes("hello")
     await alice.follows(bob)
     assert await alice.home_ids() == [post.id]

@@ -2,7 +2,7 @@
 
 from socialsite.container import Services
 from tests.support.graph import read_relation, service_with_cap_of_one
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.visibility.rights import NO_EXPIRY_MS
 
@@ -16,8 +16,7 @@ async def test_expired_mutes_do_not_count_towards_the_cap(world: World, services
     assert await capped.mute(account_id=alice.id, other_id=carol.id, now_ms=now_ms + 2)
 
 
-async def test_a_mute_expires_at_its_end(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_mute_expires_at_its_end(alice: Person, bob: Person, services: Services) -> None:
     now_ms = services.clock.now_ms()
     await alice.mutes(bob, now_ms + HOUR_MS)
     before = await services.blocks_and_mutes.relationship(alice.id, bob.id, now_ms + HOUR_MS - 1)
@@ -27,8 +26,7 @@ async def test_a_mute_expires_at_its_end(world: World, services: Services) -> No
     assert (await services.blocks_and_mutes.muted(alice.id, now_ms=now_ms + HOUR_MS)).account_ids == ()
 
 
-async def test_a_permanent_mute_replaces_a_temporary_mute(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_permanent_mute_replaces_a_temporary_mute(alice: Person, bob: Person, services: Services) -> None:
     now_ms = services.clock.now_ms()
     assert await alice.mutes(bob, now_ms + HOUR_MS)
     assert await alice.mutes(bob)
@@ -40,9 +38,8 @@ async def test_a_permanent_mute_replaces_a_temporary_mute(world: World, services
 
 
 async def test_permanent_mutes_are_listed_first_and_in_pages(
-    world: World, services: Services, relations: BlocksAndMutes
+    world: World, alice: Person, services: Services, relations: BlocksAndMutes
 ) -> None:
-    alice = await world.person("alice")
     others = [(await world.person(f"p{number}")).id for number in range(5)]
     now_ms = services.clock.now_ms()
     for number, other in enumerate(others):

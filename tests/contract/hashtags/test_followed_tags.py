@@ -3,14 +3,13 @@
 import pytest
 
 from socialsite.container import Services
-from tests.support.world import World, ids_of, ids_on
+from tests.support.world import Person, World, ids_of, ids_on
 from timelines import keys
 from timelines.errors import FollowedHashtagsCapReached
 from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
 
 
-async def test_a_hashtag_is_followed_once_and_can_be_unfollowed(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_hashtag_is_followed_once_and_can_be_unfollowed(alice: Person, services: Services) -> None:
     tagging, now_ms = services.followed_hashtags, services.clock.now_ms()
     assert await tagging.follow(account_id=alice.id, tag="one", now_ms=now_ms)
     assert not await tagging.follow(account_id=alice.id, tag="one", now_ms=now_ms + 5)
@@ -23,10 +22,9 @@ async def test_a_hashtag_is_followed_once_and_can_be_unfollowed(world: World, se
 
 
 async def test_a_hashtag_that_an_older_release_stored_in_another_form_is_followed(
-    world: World, services: Services
+    alice: Person, services: Services
 ) -> None:
     """Persian kaf, Turkish İ and other digits were letters of their own."""
-    alice = await world.person("alice")
     tagging, new = services.followed_hashtags, "\u0643\u062a\u0627\u0628"
     for tag in ("one", "\u06a9\u062a\u0627\u0628", new):
         await tagging.follow(account_id=alice.id, tag=tag, now_ms=services.clock.now_ms())
@@ -36,8 +34,7 @@ async def test_a_hashtag_that_an_older_release_stored_in_another_form_is_followe
     assert await tagging.followed(alice.id) == ["one"]
 
 
-async def test_the_number_of_followed_hashtags_is_capped(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_the_number_of_followed_hashtags_is_capped(alice: Person, services: Services) -> None:
     for number in range(FOLLOWED_HASHTAGS_CAP):
         await services.followed_hashtags.follow(account_id=alice.id, tag=f"t{number}", now_ms=number + 1)
     with pytest.raises(FollowedHashtagsCapReached):

@@ -60,8 +60,7 @@ async def test_the_audit_and_a_rebuild_leave_unindexed_hashtags_alone(world: Wor
     assert not await is_listed(services, post, "e")
 
 
-async def test_only_indexed_posts_use_up_the_number(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_only_indexed_posts_use_up_the_number(alice: Person, services: Services) -> None:
     await publish(services, alice, "#a #b #c #d #e", audience=FOLLOWERS)
     post = await publish(services, alice, "#a #b #c #d")
     assert await is_listed(services, post, "d")
@@ -74,10 +73,9 @@ async def test_the_accounts_of_an_address_share_ten_times_the_number(world: Worl
 
 
 async def test_hashtags_that_are_not_new_do_not_use_up_the_number(
-    world: World, services: Services, redis_urls: StoreUrls
+    alice: Person, bob: Person, services: Services, redis_urls: StoreUrls
 ) -> None:
     """A process that does not know them yet counts them, and refunds them."""
-    alice, bob = await world.people("alice", "bob")
     for tag in "uvwxyz":
         await publish(services, bob if tag < "x" else alice, f"#{tag}")  # alice uses three of four
     async with open_services(redis_urls, services.config) as other_process:

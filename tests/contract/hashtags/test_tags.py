@@ -10,7 +10,7 @@ from socialsite.ids import PostId
 from socialsite.store import Store
 from socialsite.store.key import KEY_PATTERN
 from tests.support.imports import import_old_post
-from tests.support.world import World, ids_of, ids_on
+from tests.support.world import Person, World, ids_of, ids_on
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines, hashtag_key
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
@@ -20,8 +20,7 @@ async def tagged(services: Services, tag: str, **cut: int) -> list[PostId]:
     return ids_on(await services.reading.tag(tag, viewer_id=None, **cut))
 
 
-async def test_a_post_is_listed_under_each_of_its_hashtags_immediately(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_post_is_listed_under_each_of_its_hashtags_immediately(alice: Person, services: Services) -> None:
     first = await alice.publishes("#Redis and #redis are one, #日本 is another")
     second = await alice.publishes("more #REDIS, no#tag, #42")
     assert await tagged(services, "redis") == ids_of([second, first])
@@ -29,16 +28,14 @@ async def test_a_post_is_listed_under_each_of_its_hashtags_immediately(world: Wo
     assert await tagged(services, "tag") == await tagged(services, "nobody") == []
 
 
-async def test_the_workers_repetition_adds_no_duplicate(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_the_workers_repetition_adds_no_duplicate(world: World, alice: Person, services: Services) -> None:
     post = await alice.publishes("#redis")
     await services.store.node(hashtag_key("redis")).execute("DEL", hashtag_key("redis"))
     await world.deliver_all()
     assert await tagged(services, "redis") == [post.id]
 
 
-async def test_pages_are_contiguous_in_both_directions(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_pages_are_contiguous_in_both_directions(alice: Person, services: Services) -> None:
     posts = [await alice.publishes(f"{n} #n") for n in range(5)][::-1]
     page = await services.reading.tag("n", viewer_id=alice.id, limit=2)
     assert ids_on(page) == ids_of(posts[:2])
@@ -46,8 +43,7 @@ async def test_pages_are_contiguous_in_both_directions(world: World, services: S
     assert await tagged(services, "n", after=posts[3].id, limit=2) == ids_of(posts[1:3])
 
 
-async def test_a_deleted_post_leaves_the_hashtag_timeline_and_its_key(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_deleted_post_leaves_the_hashtag_timeline_and_its_key(alice: Person, services: Services) -> None:
     post = await alice.publishes("#gone")
     await alice.deletes(post)
     assert await tagged(services, "gone") == []

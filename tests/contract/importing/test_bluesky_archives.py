@@ -13,7 +13,7 @@ import pytest
 from socialsite.container import Services
 from tests.support.corpora import corpus_json
 from tests.support.imports import import_file, read_profile_posts
-from tests.support.world import World
+from tests.support.world import Person
 from timelines.importing.account_archive import ArchiveUnreadable
 from timelines.importing.lines import Tally
 from timelines.importing.service import open_archive
@@ -46,8 +46,7 @@ def car(records: dict[str, dict[str, Any]], tree: object = None) -> bytes:
     return varint(len(header)) + header + b"".join(blocks)
 
 
-async def test_a_repository_of_bluesky_keeps_threads_links_and_languages(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_repository_of_bluesky_keeps_threads_links_and_languages(services: Services, alice: Person) -> None:
     link = {
         "index": {"byteStart": 5, "byteEnd": 15},
         "features": [{"$type": "app.bsky.richtext.facet#link", "uri": "https://example.org/whole"}],

@@ -24,7 +24,7 @@ from tests.contract.importing.test_imports_by_people import mastodon
 from tests.support.imports import RULES, import_file, read_profile_posts, start_import
 from tests.support.jobs import FAST_RETRY_POLICY
 from tests.support.pictures import picture
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
 from timelines.importing.lines import Tally
 from timelines.importing.service import open_archive
@@ -108,9 +108,8 @@ IMAGE = {"type": "Document", "url": "/media_attachments/files/1/original/a.png"}
     ],
 )
 async def test_an_odd_optional_value_costs_no_post(
-    services: Services, world: World, more: dict[str, Any], focus: tuple[float, float] | None
+    services: Services, alice: Person, more: dict[str, Any], focus: tuple[float, float] | None
 ) -> None:
-    alice = await world.person("alice")
     content = mastodon(note(1), note(2, "<p>odd</p>", **more), note(3), files={"a.png": picture(format="PNG")})
     done = await import_file(services, alice.id, content)
     assert (done.state, done.counts["posts"]) == ("done", 3)
@@ -126,8 +125,7 @@ def test_an_odd_audience_is_refused_and_never_public() -> None:
 
 
 @pytest.mark.parametrize("repeated", [2, 4, 5, 6])
-async def test_a_picture_that_a_post_names_twice_is_used_once(services: Services, world: World, repeated: int) -> None:
-    alice = await world.person("alice")
+async def test_a_picture_that_a_post_names_twice_is_used_once(services: Services, alice: Person, repeated: int) -> None:
     odd = note(2, attachment=[attachment("a.png")] * repeated)
     done = await import_file(services, alice.id, mastodon(note(1), odd, note(3), files={"a.png": colored("red")}))
     assert (done.state, done.counts["posts"], done.counts["pictures"]) == ("done", 3, 1)
@@ -135,9 +133,8 @@ async def test_a_picture_that_a_post_names_twice_is_used_once(services: Services
 
 
 async def test_a_job_that_fails_permanently_ends_the_import_and_keeps_its_recorded_posts(
-    services: Services, world: World, monkeypatch
+    services: Services, alice: Person, monkeypatch
 ) -> None:
-    alice = await world.person("alice")
     preview = await start_import(services, alice.id, mastodon(note(1), note(2)))
     await services.imports.confirm(alice.id, preview.id)
     queue = services.background_queues["archives"]
@@ -166,9 +163,8 @@ async def fail(*_: object) -> None:
     ],
 )  # fmt: skip
 async def test_pictures_of_one_name_are_found_by_their_whole_paths(
-    services: Services, world: World, prefix: str, separator: str, pack: Any
+    services: Services, alice: Person, prefix: str, separator: str, pack: Any
 ) -> None:
-    alice = await world.person("alice")
     notes = [note(n, attachment=[{"type": "Document", "url": f"/{FILES}/00{n}/original/media.png"}]) for n in (1, 2)]
     upper = note(3, attachment=[{"type": "Document", "url": f"/{FILES}/003/Original/A%20b.PNG"}])
     members = {
@@ -359,14 +355,12 @@ def test_archives_of_x_of_all_years_are_read(files: dict[str, Any]) -> None:
     {"extended_entities": {"media": [{"media_url": None}, {"url": None, "ext_alt_text": 7}]}},
     {"in_reply_to_status_id_str": None, "in_reply_to_status_id": 5, "extended_entities": []},
 ])  # fmt: skip
-async def test_an_odd_value_of_a_tweet_costs_no_post(services: Services, world: World, more: dict[str, Any]) -> None:
-    alice = await world.person("alice")
+async def test_an_odd_value_of_a_tweet_costs_no_post(services: Services, alice: Person, more: dict[str, Any]) -> None:
     done = await import_file(services, alice.id, x_archive([tweet(1, "a"), tweet(2, "b", **more)]))
     assert done.counts["posts"] == 2
 
 
-async def test_a_damaged_list_of_likes_costs_no_post(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_damaged_list_of_likes_costs_no_post(services: Services, alice: Person) -> None:
     boost = {"type": "Announce", "object": "https://site.example/@bob/1/", "published": None}
     content = zipped(
         {"outbox.json": outbox(note(1), boost), "likes.json": "{}", "bookmarks.json": "[", "actor.json": "]"}
@@ -391,18 +385,16 @@ OPTIONS = [{"type": "Note", "name": name, "replies": {"totalItems": 1}} for name
     ],
 )
 async def test_posts_of_programs_like_mastodon_keep_their_texts(
-    services: Services, world: World, more: dict[str, Any], text: str
+    services: Services, alice: Person, more: dict[str, Any], text: str
 ) -> None:
-    alice = await world.person("alice")
     done = await import_file(services, alice.id, mastodon(note(1, **more)))
     assert (done.counts["posts"], done.refused) == (1, {})
     (post,) = await read_profile_posts(services, "alice")
     assert (post.text, bool(post.extra.poll)) == (text, "oneOf" in more or "anyOf" in more)
 
 
-async def test_a_thread_of_x_that_was_sent_within_a_second_keeps_its_order(services: Services, world: World) -> None:
+async def test_a_thread_of_x_that_was_sent_within_a_second_keeps_its_order(services: Services, alice: Person) -> None:
     """The ids of X have the milliseconds (neodb-social/neodb#1865)."""
-    alice = await world.person("alice")
     moment = "Fri Jun 30 12:00:00 +0000 2023"
     ids = [(1_688_126_400_000 + at - 1_288_834_974_657) << 22 for at in (10, 100, 350, 620, 990, 5_000)]
     tweets = [tweet(id, f"{number}", created_at=moment) for number, id in enumerate(ids)]

@@ -27,7 +27,7 @@ from tests.support.imports import (
     undo_import,
 )
 from tests.support.pictures import picture
-from tests.support.world import World
+from tests.support.world import Person
 from timelines.exporting.repository import LIKE, ImportedPost
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable, MarkedPost
 from timelines.importing.lines import Tally
@@ -83,8 +83,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_a_hostile_archive_fails_and_leaves_nothing(name: str, services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_hostile_archive_fails_and_leaves_nothing(name: str, services: Services, alice: Person) -> None:
     preview = await start_import(services, alice.id, HOSTILE[name] or b" ")
     assert preview.state == "failed"
     assert await MediaFiles().list_names() == []
@@ -140,8 +139,7 @@ def test_a_tweet_whose_urls_contain_each_other_stays_small(tmp_path: Path) -> No
     assert json.loads(row)["text"] == "a https://t.co/ahttps://t.co/a"
 
 
-async def test_a_poll_ends_at_a_time_that_pages_can_show(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_poll_ends_at_a_time_that_pages_can_show(services: Services, alice: Person) -> None:
     ends = ("0001-01-01T00:00:00+14:00", "9999-12-30T00:00:00Z", "9999-12-31T23:59:59-14:00")
     polls = [note(number, oneOf=[{"name": "1"}, {"name": "2"}], endTime=end) for number, end in enumerate(ends, 1)]
     assert dict((await import_file(services, alice.id, mastodon(*polls))).refused) == {}
@@ -151,8 +149,7 @@ async def test_a_poll_ends_at_a_time_that_pages_can_show(services: Services, wor
     assert last[:4] == "9999"
 
 
-async def test_a_damaged_picture_is_refused_and_its_post_is_imported(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_damaged_picture_is_refused_and_its_post_is_imported(services: Services, alice: Person) -> None:
     notes = [note(number, attachment=[attachment(f"{number}.jpg")]) for number in (1, 2)]
     file = mastodon(*notes, files={"1.jpg": picture(), "2.jpg": picture()})
     damaged = bytearray(file)
@@ -162,8 +159,7 @@ async def test_a_damaged_picture_is_refused_and_its_post_is_imported(services: S
     assert done.refused == {"picture_unreadable": 1}
 
 
-async def test_descriptions_of_all_versions_are_cleaned(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_descriptions_of_all_versions_are_cleaned(services: Services, alice: Person) -> None:
     former = {"content": "x", "attachment": [attachment("a.jpg", "a\x07")]}
     cleaned = note(1, attachment=[attachment("a.jpg", "\u202eCafe\u0301")], versions=[former])
     done = await import_file(services, alice.id, mastodon(cleaned, files={"a.jpg": picture()}))
@@ -173,8 +169,7 @@ async def test_descriptions_of_all_versions_are_cleaned(services: Services, worl
     assert [version.extra.media[0].alt for version in versions] == ["", "Café"]
 
 
-async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Services, alice: Person) -> None:
     preview = await begin_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
     await MediaFiles().delete([preview.file_name(alice.id)])
     await perform_transfers(services)
@@ -186,9 +181,8 @@ async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Se
 
 @pytest.mark.parametrize("item", [0, "x", [], {}, None])
 async def test_a_file_that_begins_with_a_thousand_rows_of_another_form_is_no_archive(
-    services: Services, world: World, item: object
+    services: Services, alice: Person, item: object
 ) -> None:
-    alice = await world.person("alice")
     preview = await start_import(services, alice.id, mastodon(*[item] * 1_000))
     assert (preview.state, preview.error) == ("failed", "unknown_format")
     few = await start_import(services, alice.id, mastodon(*[item] * 999, note(1)))
@@ -196,10 +190,9 @@ async def test_a_file_that_begins_with_a_thousand_rows_of_another_form_is_no_arc
 
 
 async def test_refused_rows_end_the_job_and_count_for_the_limit_of_rows(
-    services: Services, world: World, monkeypatch: pytest.MonkeyPatch
+    services: Services, alice: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each job ends at the first refused row. The accepted rows before and after are imported once."""
-    alice = await world.person("alice")
     services.imports.slice_s = 0
     boost = {"type": "Announce", "object": "https://example.org/1"}
     rows = [note(1), boost, note(2), note(3), boost, boost, note(4)]
@@ -214,17 +207,15 @@ async def test_refused_rows_end_the_job_and_count_for_the_limit_of_rows(
 
 
 async def test_an_import_reports_that_rows_above_its_limit_are_left_out(
-    services: Services, world: World, monkeypatch: pytest.MonkeyPatch
+    services: Services, alice: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alice = await world.person("alice")
     monkeypatch.setattr("timelines.importing.service.IMPORT_ROWS_CAP", 100)
     services.imports.slice_s = 0
     preview = await start_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(250)]))
     assert (preview.state, preview.error, preview.counts["posts"]) == ("ready", "too_large", 100)
 
 
-async def test_the_likes_of_an_archive_are_read_beside_the_event_loop(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_the_likes_of_an_archive_are_read_beside_the_event_loop(services: Services, alice: Person) -> None:
     threads: set[int] = set()
 
     async def ignore_record(posts: list[ImportedPost]) -> None:

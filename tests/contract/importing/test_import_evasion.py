@@ -12,7 +12,7 @@ from tests.contract.importing.test_imports_by_people import mastodon
 from tests.contract.media.test_media import publish, upload
 from tests.support.imports import begin_import, import_file, perform_transfers, start_import, undo_import
 from tests.support.pictures import picture
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines.drafts.draft import Draft
 from timelines.errors import PostInvalid, TransferNotFound, TransferUnderWay
 from timelines.importing.repository import ImportedPosts
@@ -67,9 +67,8 @@ async def test_an_import_refuses_blocked_words_and_hosts_in_every_text(services:
 
 
 async def test_an_import_of_a_suspended_account_waits_for_another_confirmation(
-    services: Services, world: World
+    services: Services, alice: Person, bob: Person
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     transfer = await start_import(services, alice.id, b"bob\n", "following")
     await services.imports.confirm(alice.id, transfer.id)
     await services.accounts.suspend(account_id=alice.id)
@@ -81,8 +80,7 @@ async def test_an_import_of_a_suspended_account_waits_for_another_confirmation(
     assert await services.repositories.follows.following_ids(alice.id) == [bob.id]
 
 
-async def test_an_import_that_a_suspension_interrupts_can_be_undone(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_import_that_a_suspension_interrupts_can_be_undone(services: Services, alice: Person) -> None:
     preview = await begin_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
     await services.accounts.suspend(account_id=alice.id)
     await perform_transfers(services)
@@ -107,8 +105,7 @@ async def test_a_scheduled_post_has_the_limits_of_new_accounts(world: World) -> 
     assert await alice.profile_ids() == []
 
 
-async def test_an_edit_of_a_description_alone_is_checked(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_edit_of_a_description_alone_is_checked(services: Services, alice: Person) -> None:
     row = await upload(services, alice)
     post = await publish(services, alice, row)
     await services.site.change(blocked_words=("casino",))
@@ -164,9 +161,8 @@ async def test_an_import_that_races_with_the_deletion_of_its_account_leaves_noth
 
 
 async def test_an_account_stores_one_file_of_each_content_that_waits_for_a_confirmation(
-    services: Services, world: World
+    services: Services, alice: Person
 ) -> None:
-    alice = await world.person("alice")
     done = await import_file(services, alice.id, mastodon(note(1)))
     former = await start_import(services, alice.id, mastodon(note(2)))
     blocked = await start_import(services, alice.id, b"bob\n", "blocked")

@@ -30,7 +30,7 @@ from tests.support.imports import (
 )
 from tests.support.pictures import picture, uploaded
 from tests.support.reactions import PersonReactions
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import TransferNotFound, TransferUnderWay
 from timelines.exporting.transfer import STALLED_MS
@@ -55,8 +55,7 @@ async def pictures() -> list[str]:
     return [name for name in await MediaFiles().list_names() if not name.startswith("archives/")]
 
 
-async def test_a_preview_shows_numbers_and_writes_nothing(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_preview_shows_numbers_and_writes_nothing(services: Services, alice: Person) -> None:
     file = mastodon(
         note(1, attachment=[attachment("a.jpg")]), note(2), {"type": "Announce", "object": "https://example.org/7"},
         files={"a.jpg": picture()},
@@ -90,8 +89,7 @@ async def test_an_import_keeps_dates_sends_no_notification_and_is_repeatable(ser
     assert other.counts["posts"] == 2, "the rows of another person are not those of alice"
 
 
-async def test_an_import_is_undone_whole_and_can_be_repeated(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_import_is_undone_whole_and_can_be_repeated(services: Services, alice: Person) -> None:
     own = await alice.publishes("My own post")
     file = mastodon(
         note(1, attachment=[attachment("a.jpg")]), note(2, inReplyTo="https://example.org/1"),
@@ -123,8 +121,7 @@ async def test_only_one_import_runs_and_only_its_owner_confirms_it(services: Ser
         await services.imports.discard(alice.id, preview.id)
 
 
-async def test_of_uploads_and_requests_at_once_one_starts(services: Services, world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_of_uploads_and_requests_at_once_one_starts(services: Services, alice: Person, bob: Person) -> None:
     files = [uploaded(mastodon(note(1))) for _ in range(5)]
     uploads = (services.imports.upload(alice.id, file, "posts", BASE_URL, "en") for file in files)
     results = await asyncio.gather(*uploads, return_exceptions=True)
@@ -148,8 +145,7 @@ async def test_an_upload_that_cannot_be_stored_leaves_nothing(services: Services
     assert (await start_import(services, alice.id, mastodon(note(1)))).state == "ready"
 
 
-async def test_an_import_that_lost_its_job_is_continued_or_discarded(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_import_that_lost_its_job_is_continued_or_discarded(services: Services, alice: Person) -> None:
     preview = await start_import(services, alice.id, mastodon(note(1)))
     changed = structs.replace(preview, state="importing")  # the process died before it added the job
     await services.repositories.transfers.save(alice.id, changed)
@@ -171,8 +167,7 @@ async def test_an_import_that_lost_its_job_is_continued_or_discarded(services: S
     assert await services.repositories.transfers.all(alice.id) == []
 
 
-async def test_the_end_of_a_transfer_notifies_its_account_once(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_the_end_of_a_transfer_notifies_its_account_once(services: Services, alice: Person) -> None:
     await services.exports.request(alice.id, BASE_URL, "en")
     (job,) = await services.export_queue.fetch("abad1dea", 10, 1)
     for _ in range(2):  # a process that dies before it finishes its job
@@ -186,8 +181,7 @@ async def test_the_end_of_a_transfer_notifies_its_account_once(services: Service
     ]
 
 
-async def test_an_undoing_that_begins_in_the_last_minute_is_whole(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_undoing_that_begins_in_the_last_minute_is_whole(services: Services, alice: Person) -> None:
     done = await import_file(services, alice.id, mastodon(note(1)))
     (left_ms,) = await services.store.execute_all([("PTTL", keys.imported_posts(alice.id, done.id))])
     assert left_ms > services.config.archive_keep_ms + DAY_MS
@@ -239,9 +233,8 @@ async def test_an_own_export_brings_back_deleted_posts_and_doubles_none(services
     assert [(post.in_reply_to, post.root_id) for post in posts if post.id != kept.id] == [(kept.id, kept.id)]
 
 
-async def test_an_interrupted_import_makes_no_doubles_and_loses_nothing(services: Services, world: World) -> None:
+async def test_an_interrupted_import_makes_no_doubles_and_loses_nothing(services: Services, alice: Person) -> None:
     """Each slice is one segment, and every second try dies before it is finished."""
-    alice = await world.person("alice")
     notes = [note(number, published=f"2020-01-01T00:{number // 60:02}:{number % 60:02}Z") for number in range(1, 351)]
     preview = await start_import(services, alice.id, mastodon(*notes))
     services.imports.slice_s = 0
@@ -330,8 +323,7 @@ async def test_likes_of_an_interrupted_import_are_counted_once_and_undone(
     assert await acts.bookmark_ids(again) == []
 
 
-async def test_a_deleted_account_leaves_no_transfer(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_deleted_account_leaves_no_transfer(services: Services, world: World, alice: Person) -> None:
     await import_file(services, alice.id, mastodon(note(1)))
     await start_import(services, alice.id, mastodon(note(2)))
     await services.accounts.delete(account_id=alice.id)
@@ -343,8 +335,7 @@ async def test_a_deleted_account_leaves_no_transfer(services: Services, world: W
     assert await perform_transfers(services) == 0
 
 
-async def test_a_real_export_of_mastodon_is_imported_by_a_person(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_real_export_of_mastodon_is_imported_by_a_person(services: Services, alice: Person) -> None:
     done = await import_file(services, alice.id, corpus_path("archives/mastodon/mastodon-export-2023.zip").read_bytes())
     assert (done.state, done.counts["pictures"]) == ("done", 1)
     assert done.counts["posts"] == len(await read_profile_posts(services, "alice")) > 5
@@ -426,8 +417,7 @@ async def test_a_file_that_is_no_list_is_refused(
     assert (await start_import(services, alice.id, content, "blocked")).state == "failed"
 
 
-async def test_an_export_does_not_wait_for_imports(services: Services, world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_an_export_does_not_wait_for_imports(services: Services, alice: Person, bob: Person) -> None:
     await services.imports.upload(alice.id, uploaded(mastodon(note(1)), "archive.zip"), "posts", BASE_URL, "en")
     await services.exports.request(bob.id, BASE_URL, "en")
     assert [len(await queue.fetch("abad1dea", 10, 1)) for queue in (services.archive_queue, services.export_queue)] == [

@@ -60,8 +60,7 @@ async def check_later(services: Services, ms: int = DAY_LATER) -> int:
     return await later.check_due()
 
 
-async def test_an_upload_that_nothing_uses_is_deleted_after_a_day(services, world: World):
-    alice = await world.person("alice")
+async def test_an_upload_that_nothing_uses_is_deleted_after_a_day(services, alice: Person):
     await upload(services, alice)
     assert await check_later(services, UNATTACHED_MS // 2) == 0
     assert len(await MediaFiles().list_names()) == 2
@@ -70,8 +69,7 @@ async def test_an_upload_that_nothing_uses_is_deleted_after_a_day(services, worl
     assert await services.repositories.media_rows.read_totals(alice.id) == (0, 0)
 
 
-async def test_a_picture_of_a_post_stays_and_is_deleted_with_it(services, world: World):
-    alice = await world.person("alice")
+async def test_a_picture_of_a_post_stays_and_is_deleted_with_it(services, alice: Person):
     post = await publish(services, alice, await upload(services, alice))
     assert await check_later(services) == 0
     assert len(await MediaFiles().list_names()) == 2
@@ -80,8 +78,7 @@ async def test_a_picture_of_a_post_stays_and_is_deleted_with_it(services, world:
     assert await MediaFiles().list_names() == []
 
 
-async def test_stored_sizes_equal_the_sizes_of_the_files(services, world: World):
-    alice, bob = await world.people("alice", "bob")
+async def test_stored_sizes_equal_the_sizes_of_the_files(services, alice: Person, bob: Person):
     for owner in (alice, alice, bob):
         await upload(services, owner)
     size = sum(default_storage.size(name) for name in await MediaFiles().list_names())
@@ -112,8 +109,7 @@ async def test_a_full_account_and_a_full_site_take_no_picture(redis_url):
             await services.media.check_upload(carol.id, None)
 
 
-async def test_a_deleted_account_leaves_no_picture(services, world: World):
-    alice = await world.person("alice")
+async def test_a_deleted_account_leaves_no_picture(services, world: World, alice: Person):
     await publish(services, alice, await upload(services, alice))
     avatar = await upload(services, alice, kind="avatar")
     await services.accounts.set_picture(account_id=alice.id, kind="avatar", name=avatar.name)
@@ -124,8 +120,7 @@ async def test_a_deleted_account_leaves_no_picture(services, world: World):
     assert await services.repositories.media_rows.read_site_use() == (0, None)
 
 
-async def test_an_avatar_in_use_stays(services, world: World):
-    alice = await world.person("alice")
+async def test_an_avatar_in_use_stays(services, alice: Person):
     avatar = await upload(services, alice, kind="avatar")
     assert (avatar.width, avatar.height, avatar.extension) == (400, 400, "webp")
     await services.accounts.set_picture(account_id=alice.id, kind="avatar", name=avatar.name)
@@ -136,8 +131,7 @@ async def test_an_avatar_in_use_stays(services, world: World):
     assert await MediaFiles().list_names() == []
 
 
-async def test_a_deletion_that_fails_is_repeated(services, world: World, monkeypatch):
-    alice = await world.person("alice")
+async def test_a_deletion_that_fails_is_repeated(services, alice: Person, monkeypatch):
     post = await publish(services, alice, await upload(services, alice))
     await alice.deletes(post)
     with monkeypatch.context() as patch:
@@ -148,8 +142,7 @@ async def test_a_deletion_that_fails_is_repeated(services, world: World, monkeyp
     assert await MediaFiles().list_names() == []
 
 
-async def test_a_check_before_the_deletion_of_the_post_is_repeated(services, world: World):
-    alice = await world.person("alice")
+async def test_a_check_before_the_deletion_of_the_post_is_repeated(services, alice: Person):
     post = await publish(services, alice, await upload(services, alice))
     await services.media.release([post])
     assert await services.media.check_due() == 0  # a worker checks while the request has not deleted the post yet
@@ -162,8 +155,7 @@ def raise_disk_error(name: str) -> None:
     raise OSError("the disk is read-only")
 
 
-async def test_a_repeated_request_publishes_its_pictures_once(services, world: World):
-    alice = await world.person("alice")
+async def test_a_repeated_request_publishes_its_pictures_once(services, alice: Person):
     row = await upload(services, alice)
     media = await services.media.find_attachments(alice.id, [row.id])
     details, now_ms = PostDetails(media=media), services.clock.now_ms()
@@ -177,8 +169,7 @@ async def test_a_repeated_request_publishes_its_pictures_once(services, world: W
     assert (await services.media.find_own(alice.id, row.id)).post == first.id
 
 
-async def test_two_posts_cannot_have_one_picture(services, world: World):
-    alice, bob = await world.people("alice", "bob")
+async def test_two_posts_cannot_have_one_picture(services, alice: Person, bob: Person):
     row = await upload(services, alice)
     media = await services.media.find_attachments(alice.id, [row.id])
     await publish(services, alice, row)
@@ -208,8 +199,7 @@ async def test_a_killed_encoder_is_started_again_and_a_crashed_one_refuses(servi
 
 
 @pytest.mark.parametrize("moment", ["files", "child"])
-async def test_a_cancelled_job_leaves_no_child_process_and_no_file(services, world: World, moment: str):
-    alice = await world.person("alice")
+async def test_a_cancelled_job_leaves_no_child_process_and_no_file(services, alice: Person, moment: str):
     row = await services.media.upload(owner_id=alice.id, content=uploaded(animation(60, (600, 400)), "a.gif"))
     incoming = Path(settings.MEDIA_ROOT) / INCOMING
     (upload,) = incoming.iterdir()
@@ -229,8 +219,7 @@ def running_encoders() -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
 
 
-async def test_a_job_of_a_deleted_picture_leaves_no_file(services, world: World):
-    alice = await world.person("alice")
+async def test_a_job_of_a_deleted_picture_leaves_no_file(services, alice: Person):
     row = await services.media.upload(owner_id=alice.id, content=uploaded(animation(3), "a.gif"))
     await services.media.delete(owner_id=alice.id, media_id=row.id)
     assert await encode_all(services) == 1
@@ -238,8 +227,7 @@ async def test_a_job_of_a_deleted_picture_leaves_no_file(services, world: World)
     assert await MediaFiles().list_names() == []
 
 
-async def test_the_audit_finds_and_repairs_rows_that_contradict_the_files(services, world: World):
-    alice = await world.person("alice")
+async def test_the_audit_finds_and_repairs_rows_that_contradict_the_files(services, alice: Person):
     row, lost = await upload(services, alice), await upload(services, alice)
     await publish(services, alice, row, lost)
     default_storage.delete(media_file(lost.name, "full", lost.extension))
@@ -264,8 +252,7 @@ async def test_the_audit_finds_and_repairs_rows_that_contradict_the_files(servic
     assert not default_storage.exists(upload_file(orphan))
 
 
-async def test_a_private_folder_takes_no_picture_and_fails_the_check(services, world: World, settings, tmp_path):
-    alice = await world.person("alice")
+async def test_a_private_folder_takes_no_picture_and_fails_the_check(services, alice: Person, settings, tmp_path):
     await upload(services, alice)
     assert await _check_media_folder(services.store) == []
     settings.STORAGES = {**settings.STORAGES, "default": build_media_storage(tmp_path, "", "")}
@@ -279,8 +266,7 @@ async def test_a_private_folder_takes_no_picture_and_fails_the_check(services, w
     await upload(services, alice)
 
 
-async def test_the_dashboard_shows_what_du_shows(services, world: World):
-    alice = await world.person("alice")
+async def test_the_dashboard_shows_what_du_shows(services, alice: Person):
     row = await upload(services, alice)
     await services.media.measure()
     shown = dashboard_json(await read_dashboard(services))["disk"]
@@ -297,8 +283,7 @@ async def edited(services: Services, author: Person, post, *rows: Media):
     )  # fmt: skip
 
 
-async def test_the_pictures_of_every_version_stay_and_are_deleted_with_the_post(services, world: World):
-    alice = await world.person("alice")
+async def test_the_pictures_of_every_version_stay_and_are_deleted_with_the_post(services, alice: Person):
     first, second = await upload(services, alice), await upload(services, alice)
     post = await edited(services, alice, await publish(services, alice, first), second)
     post = await edited(services, alice, post)
@@ -311,8 +296,7 @@ async def test_the_pictures_of_every_version_stay_and_are_deleted_with_the_post(
     assert await MediaFiles().list_names() == []
 
 
-async def test_a_picture_of_an_edit_that_was_never_written_is_deleted(services, world: World):
-    alice = await world.person("alice")
+async def test_a_picture_of_an_edit_that_was_never_written_is_deleted(services, alice: Person):
     post = await publish(services, alice, await upload(services, alice))
     row = await upload(services, alice)
     await services.media.attach(structs.replace(post, details=PostDetails(media=(row.attachment,))))
@@ -321,8 +305,7 @@ async def test_a_picture_of_an_edit_that_was_never_written_is_deleted(services, 
     assert len(await MediaFiles().list_names()) == 2
 
 
-async def test_an_edit_that_is_written_after_the_check_of_its_picture_keeps_it(services, world: World):
-    alice = await world.person("alice")
+async def test_an_edit_that_is_written_after_the_check_of_its_picture_keeps_it(services, alice: Person):
     post = await publish(services, alice, await upload(services, alice))
     row = await upload(services, alice)
     await services.media.attach(structs.replace(post, details=PostDetails(media=(row.attachment,))))
@@ -332,9 +315,8 @@ async def test_an_edit_that_is_written_after_the_check_of_its_picture_keeps_it(s
     assert len(await MediaFiles().list_names()) == 4
 
 
-async def test_a_worker_finishes_an_edit_with_a_new_picture(services, world: World):
+async def test_a_worker_finishes_an_edit_with_a_new_picture(services, world: World, alice: Person):
     """The web process died after it had stored the job."""
-    alice = await world.person("alice")
     post = await publish(services, alice)
     await world.deliver_all()
     row = await upload(services, alice)
@@ -349,8 +331,7 @@ async def test_a_worker_finishes_an_edit_with_a_new_picture(services, world: Wor
         await publish(services, alice, row)
 
 
-async def test_a_deleted_picture_does_not_return_with_a_late_edit(services, world: World):
-    alice = await world.person("alice")
+async def test_a_deleted_picture_does_not_return_with_a_late_edit(services, alice: Person):
     post = await publish(services, alice)
     row = await upload(services, alice)
     version = next_version(post, "edited", PostDetails(media=(row.attachment,)), services.clock.now_ms())
@@ -361,8 +342,7 @@ async def test_a_deleted_picture_does_not_return_with_a_late_edit(services, worl
     assert (await services.edits.find_own(alice.id, post.id)) == post
 
 
-async def test_temporary_files_of_killed_processes_are_deleted(services, world: World):
-    alice = await world.person("alice")
+async def test_temporary_files_of_killed_processes_are_deleted(services, alice: Person):
     await services.media.upload(owner_id=alice.id, content=uploaded(picture()))
     incoming = services.media.files.folder / "incoming"
     (incoming / "tmpold").write_bytes(b"half")

@@ -24,8 +24,7 @@ def bucket(settings, monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_pictures_are_stored_served_and_deleted_in_a_bucket(bucket, services, world):
-    alice = await world.person("alice")
+async def test_pictures_are_stored_served_and_deleted_in_a_bucket(bucket, services, alice):
     row = await upload(services, alice)
     assert row.state == "ready"
     names = await MediaFiles().list_names()

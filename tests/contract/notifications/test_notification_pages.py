@@ -7,7 +7,7 @@ from socialsite.ids import AccountId, PostId
 from tests.support.notifications import ThreePeople, count_unread, mark_all_read, notification_texts
 from tests.support.reactions import PersonReactions
 from tests.support.topologies import Deployment
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.keys import NOTIFICATIONS_CAP
 from timelines.live_updates.process_messages import Notified
@@ -17,9 +17,8 @@ from timelines.notifications.repository import unread_command
 
 
 async def test_the_read_marker_only_moves_forward_and_stays_below_new_notifications(
-    three: ThreePeople, services: Services
+    alice: Person, bob: Person, carol: Person, services: Services
 ) -> None:
-    alice, bob, carol = three
     notifications = services.notifications
     await bob.follows(alice)
     assert await mark_all_read(alice) == 0
@@ -32,9 +31,8 @@ async def test_the_read_marker_only_moves_forward_and_stays_below_new_notificati
 
 
 async def test_pages_are_full_until_the_last_page(
-    three: ThreePeople, acts: PersonReactions, services: Services
+    alice: Person, bob: Person, carol: Person, acts: PersonReactions, services: Services
 ) -> None:
-    alice, bob, carol = three
     posts = [await alice.publishes(f"word {number}") for number in range(12)]
     for post in posts:
         await acts.likes(bob, post)
@@ -57,8 +55,7 @@ async def test_pages_are_full_until_the_last_page(
     assert mentions.next_before is None
 
 
-async def test_the_newest_thousand_notifications_are_kept(three: ThreePeople, services: Services) -> None:
-    alice, bob, _ = three
+async def test_the_newest_thousand_notifications_are_kept(alice: Person, bob: Person, services: Services) -> None:
     key = keys.notifications(alice.id)
     fill = {f"like:{bob.id}:{number}": number for number in range(1, NOTIFICATIONS_CAP + 1)}
     await services.store.execute_all([("ZADD", key, score, member) for member, score in fill.items()])
@@ -70,9 +67,8 @@ async def test_the_newest_thousand_notifications_are_kept(three: ThreePeople, se
 
 
 async def test_unread_notifications_are_counted_up_to_ninety_nine(
-    three: ThreePeople, acts: PersonReactions, services: Services
+    alice: Person, bob: Person, acts: PersonReactions, services: Services
 ) -> None:
-    alice, bob, _ = three
     posts = [await alice.publishes(f"word {number}") for number in range(105)]
     for post in posts:
         await acts.likes(bob, post)
@@ -82,9 +78,8 @@ async def test_unread_notifications_are_counted_up_to_ninety_nine(
 
 
 async def test_a_deleted_accounts_notifications_are_deleted(
-    three: ThreePeople, world: World, services: Services
+    alice: Person, bob: Person, world: World, services: Services
 ) -> None:
-    alice, bob, _ = three
     await bob.follows(alice)
     await mark_all_read(alice)
     await services.repositories.notifications.set_preferences(alice.id, {"like": "none"})
@@ -118,9 +113,8 @@ async def test_only_processes_with_the_reader_online_receive_a_message(three: Th
 
 
 async def test_a_short_page_is_full_after_many_hidden_notifications(
-    three: ThreePeople, acts: PersonReactions, world: World
+    alice: Person, bob: Person, carol: Person, acts: PersonReactions, world: World
 ) -> None:
-    alice, bob, carol = three
     await acts.likes(carol, await alice.publishes("hello"))
     for number in range(30):
         await bob.publishes(f"@alice {number}")
@@ -130,9 +124,8 @@ async def test_a_short_page_is_full_after_many_hidden_notifications(
 
 
 async def test_a_thousand_hidden_notifications_cost_few_reads(
-    three: ThreePeople, services: Services, deployment: Deployment
+    three: ThreePeople, alice: Person, bob: Person, carol: Person, services: Services, deployment: Deployment
 ) -> None:
-    alice, bob, carol = three
     await carol.follows(alice)
     key = keys.notifications(alice.id)
     newest = int((await services.notifications.page(alice.id)).entries[0].id)

@@ -5,7 +5,7 @@ import pytest
 from socialsite.container import Services
 from tests.support.notifications import ThreePeople, count_unread, mark_all_read, notification_texts
 from tests.support.reactions import PersonReactions
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.notifications.kinds import BOOST
 from timelines.notifications.notification import Notification
@@ -14,9 +14,8 @@ from timelines.posts.post import FOLLOWERS
 
 
 async def test_each_kind_of_event_adds_one_notification(
-    three: ThreePeople, acts: PersonReactions, world: World
+    alice: Person, bob: Person, acts: PersonReactions, world: World
 ) -> None:
-    alice, bob, _ = three
     post = await alice.publishes("hello")
     await bob.publishes("an answer to @alice", in_reply_to=post)
     await bob.publishes("words with @Alice and @alice and @bob and @nobody")
@@ -32,9 +31,8 @@ async def test_each_kind_of_event_adds_one_notification(
 
 
 async def test_a_repeated_event_adds_no_second_notification(
-    three: ThreePeople, acts: PersonReactions, world: World
+    alice: Person, bob: Person, acts: PersonReactions, world: World
 ) -> None:
-    alice, bob, _ = three
     post = await alice.publishes("hello")
     answer = await bob.publishes("@alice, an answer", in_reply_to=post)
     await world.deliver_all()
@@ -50,10 +48,9 @@ async def test_a_repeated_event_adds_no_second_notification(
 
 
 async def test_repeated_boosts_add_no_further_notification(
-    three: ThreePeople, acts: PersonReactions, world: World
+    alice: Person, bob: Person, carol: Person, acts: PersonReactions, world: World
 ) -> None:
     """A repetition within a day adds none, though each boost is a new post."""
-    alice, bob, carol = three
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
     await world.deliver_all()
@@ -72,9 +69,8 @@ async def test_repeated_boosts_add_no_further_notification(
 
 
 async def test_boosts_of_a_private_account_notify_only_its_followers(
-    three: ThreePeople, acts: PersonReactions, world: World
+    alice: Person, bob: Person, acts: PersonReactions, world: World
 ) -> None:
-    alice, bob, _ = three
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
     await bob.locks()
@@ -87,10 +83,9 @@ async def test_boosts_of_a_private_account_notify_only_its_followers(
 
 
 async def test_a_boost_notification_of_an_earlier_release_is_shown_until_the_boost_is_removed(
-    three: ThreePeople, acts: PersonReactions, services: Services
+    alice: Person, bob: Person, acts: PersonReactions, services: Services
 ) -> None:
     """That release stored the id of the boost in place of the boosted post."""
-    alice, bob, _ = three
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
     boost = (await services.reading.profile(bob.id, viewer_id=bob.id)).entries[0].post
@@ -103,9 +98,8 @@ async def test_a_boost_notification_of_an_earlier_release_is_shown_until_the_boo
 
 
 async def test_notifications_of_undone_actions_are_hidden(
-    three: ThreePeople, acts: PersonReactions, world: World
+    alice: Person, bob: Person, acts: PersonReactions, world: World
 ) -> None:
-    alice, bob, _ = three
     post = await alice.publishes("hello")
     answer = await bob.publishes("an answer", in_reply_to=post)
     await acts.likes(bob, post)
@@ -139,8 +133,7 @@ async def test_a_follow_or_request_after_the_end_of_the_first_is_notified_again(
         await bob.unfollows(alice)
 
 
-async def test_a_deleted_posts_like_notifications_are_hidden(three: ThreePeople, acts: PersonReactions) -> None:
-    alice, bob, _ = three
+async def test_a_deleted_posts_like_notifications_are_hidden(alice: Person, bob: Person, acts: PersonReactions) -> None:
     post = await alice.publishes("hello")
     await acts.likes(bob, post)
     await alice.deletes(post)
@@ -148,9 +141,8 @@ async def test_a_deleted_posts_like_notifications_are_hidden(three: ThreePeople,
 
 
 async def test_notifications_follow_suspensions_mutes_and_blocks(
-    three: ThreePeople, acts: PersonReactions, world: World, services: Services
+    alice: Person, bob: Person, carol: Person, acts: PersonReactions, world: World, services: Services
 ) -> None:
-    alice, bob, carol = three
     post = await alice.publishes("hello")
     await acts.likes(bob, post)
     await carol.publishes("hello @alice")
@@ -190,9 +182,8 @@ async def test_one_post_notifies_at_most_fifty_accounts(three: ThreePeople, worl
 
 
 async def test_preferences_suppress_notifications(
-    three: ThreePeople, acts: PersonReactions, world: World, services: Services
+    alice: Person, bob: Person, carol: Person, acts: PersonReactions, world: World, services: Services
 ) -> None:
-    alice, bob, carol = three
     post = await alice.publishes("hello")
     await services.repositories.notifications.set_preferences(alice.id, {"like": "none", "mention": "followed"})
     await alice.follows(carol)

@@ -89,8 +89,7 @@ async def test_results_are_hidden_until_the_vote_or_the_end(world: World, polls:
         await polls.vote(carol, post, 0)
 
 
-async def test_several_choices_need_a_poll_that_allows_them(world: World, polls: Polls) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_several_choices_need_a_poll_that_allows_them(alice: Person, bob: Person, polls: Polls) -> None:
     one, several = await polls.published_by(alice), await polls.published_by(alice, "a", "b", "c", multiple=True)
     for choices in ((), (0, 1), (2,), (-1,)):
         with pytest.raises(VoteInvalid):
@@ -100,8 +99,7 @@ async def test_several_choices_need_a_poll_that_allows_them(world: World, polls:
         await polls.vote(alice, one, 0)  # the author's own poll
 
 
-async def test_only_readers_of_the_post_vote(world: World, polls: Polls) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
+async def test_only_readers_of_the_post_vote(alice: Person, bob: Person, carol: Person, polls: Polls) -> None:
     await bob.follows(alice)
     post = await polls.published_by(alice, audience=FOLLOWERS)
     with pytest.raises(PostNotFound):
@@ -112,8 +110,7 @@ async def test_only_readers_of_the_post_vote(world: World, polls: Polls) -> None
         await polls.vote(bob, post, 0)
 
 
-async def test_concurrent_votes_are_counted_exactly(world: World, services: Services, polls: Polls) -> None:
-    alice = await world.person("alice")
+async def test_concurrent_votes_are_counted_exactly(alice: Person, services: Services, polls: Polls) -> None:
     post = await polls.published_by(alice, "a", "b", "c", "d")
     assert post.details
     assert post.details.poll
@@ -135,9 +132,8 @@ async def test_a_vote_for_changed_options_is_refused(world: World, services: Ser
 
 
 async def test_the_end_is_announced_once_to_the_author_and_the_voters(
-    world: World, services: Services, polls: Polls
+    world: World, alice: Person, bob: Person, carol: Person, services: Services, polls: Polls
 ) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await polls.published_by(alice)
     await world.deliver_all()
     await polls.vote(bob, post, 0)

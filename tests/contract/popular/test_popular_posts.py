@@ -44,9 +44,8 @@ async def like_twice(world: World, acts: PersonReactions, *posts: Post) -> None:
 
 
 async def test_one_account_counts_once_however_it_reacts_and_never_for_its_own_post(
-    world: World, acts: PersonReactions
+    world: World, alice: Person, bob: Person, carol: Person, acts: PersonReactions
 ) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await alice.publishes("mine")
     for person in (alice, bob):
         await acts.likes(person, post)

@@ -9,7 +9,7 @@ from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
-from tests.support.world import World
+from tests.support.world import Person, World
 
 
 @pytest_asyncio.fixture
@@ -19,8 +19,7 @@ async def services(redis_urls: StoreUrls, tmp_path: Path) -> AsyncIterator[Servi
         yield opened
 
 
-async def test_ancestors_include_archived_posts(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_ancestors_include_archived_posts(alice: Person, services: Services) -> None:
     first = await alice.publishes("first")
     second = await alice.publishes("second", in_reply_to=first)
     third = await alice.publishes("third", in_reply_to=second)

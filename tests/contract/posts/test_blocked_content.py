@@ -4,7 +4,7 @@ import pytest
 
 from accounts.errors import FieldErrors
 from socialsite.container import Services
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines.errors import PostInvalid
 from timelines.posts.post import Poll, PostDetails
 
@@ -19,8 +19,7 @@ REFUSED = ("Visit the Casino!", "EASY  money for you", "see https://bad.example.
 
 @pytest.mark.usefixtures("rules")
 @pytest.mark.parametrize("text", REFUSED)
-async def test_a_text_with_a_blocked_word_or_host_is_refused_everywhere(world: World, text: str) -> None:
-    alice = await world.person("alice")
+async def test_a_text_with_a_blocked_word_or_host_is_refused_everywhere(world: World, alice: Person, text: str) -> None:
     post = await alice.publishes("fine")
     poll = PostDetails(poll=Poll(("yes", text[:50]), multiple=False, ends_ms=2**42))
     for action in (
@@ -39,8 +38,7 @@ async def test_a_text_with_a_blocked_word_or_host_is_refused_everywhere(world: W
 
 
 @pytest.mark.usefixtures("rules")
-async def test_a_profile_link_to_a_blocked_host_is_refused(world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_profile_link_to_a_blocked_host_is_refused(world: World, alice: Person) -> None:
     with pytest.raises(FieldErrors) as refusal:
         await world.services.accounts.edit_profile(account_id=alice.id, link="https://www.bad.example.com")
     assert list(refusal.value.fields) == ["link"]
@@ -50,14 +48,12 @@ async def test_a_profile_link_to_a_blocked_host_is_refused(world: World) -> None
 @pytest.mark.parametrize(
     "text", ["casinos", "easy, money", "notbad.example.com", "https://example.com/bad.example.com"]
 )
-async def test_other_texts_are_published(world: World, text: str) -> None:
-    alice = await world.person("alice")
+async def test_other_texts_are_published(alice: Person, text: str) -> None:
     assert (await alice.publishes(text)).text == text
 
 
 @pytest.mark.usefixtures("rules")
-async def test_new_rules_count_at_once_in_the_process_that_changed_them(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_new_rules_count_at_once_in_the_process_that_changed_them(services: Services, alice: Person) -> None:
     await services.site.change(blocked_words=("gold",), blocked_hosts=())
     await alice.publishes("Visit the casino")
     with pytest.raises(PostInvalid):

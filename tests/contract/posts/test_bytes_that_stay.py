@@ -180,8 +180,7 @@ async def test_all_accounts_together_write_the_bytes_of_the_site(services: Servi
     await limits.enforce_bytes("notes", None, 1_000)  # a command
 
 
-async def test_posts_and_edits_share_the_bytes_of_a_day(services: Services, world: World) -> None:
-    alice = await world.person("alice")
+async def test_posts_and_edits_share_the_bytes_of_a_day(services: Services, alice: Person) -> None:
     caller, now_ms = Caller(alice.id, "192.0.2.1"), services.clock.now_ms()
     post = await services.publishing.publish(author_id=alice.id, text="first", now_ms=now_ms, caller=caller)
     await services.action_limits.enforce_bytes("posts", caller, services.config.bytes_per_day - 1_000)
@@ -197,10 +196,9 @@ async def test_posts_and_edits_share_the_bytes_of_a_day(services: Services, worl
 
 @pytest.mark.parametrize("importer", ["alice", "bob"])
 async def test_an_import_ends_at_the_bytes_of_a_day_and_can_be_undone(
-    services: Services, world: World, importer: str
+    services: Services, alice: Person, bob: Person, importer: str
 ) -> None:
     """The bytes were used by alice herself, or by bob from her address."""
-    alice, bob = await world.people("alice", "bob")
     notes = [note(1 + n % 50, id=str(n), content="<p>" + "\u6f22" * 100) for n in range(150)]
     request_address.set("192.0.2.1")
     preview = await begin_import(services, alice.id, mastodon(*notes))

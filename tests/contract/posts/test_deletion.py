@@ -7,7 +7,7 @@ import pytest
 from socialsite.container import Services
 from socialsite.ids import id_at
 from tests.support.topologies import Deployment
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.posts.repository import WriteResult
@@ -28,8 +28,7 @@ async def test_a_deleted_post_is_gone_everywhere_and_no_job_restores_it(world: W
     assert await services.reading.post_count(alice.id) == 0
 
 
-async def test_a_second_deletion_changes_nothing(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_second_deletion_changes_nothing(alice: Person, bob: Person, services: Services) -> None:
     post = await alice.publishes("hello")
     await asyncio.gather(*(alice.deletes(post) for _ in range(8)))
     await alice.deletes(post)
@@ -38,8 +37,7 @@ async def test_a_second_deletion_changes_nothing(world: World, services: Service
     assert await services.repositories.posts.find_state(post.id) is PostState.DELETED
 
 
-async def test_a_tombstone_without_an_author_remains(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_tombstone_without_an_author_remains(alice: Person, services: Services) -> None:
     post = await alice.publishes("hello", key="k")
     key, posts = keys.post(post.id), services.repositories.posts
     await services.store.node(key).execute("SET", key, "deleted")
@@ -51,8 +49,7 @@ async def test_a_tombstone_without_an_author_remains(world: World, services: Ser
         await alice.deletes(post)
 
 
-async def test_an_account_cannot_delete_the_post_of_another_account(world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_an_account_cannot_delete_the_post_of_another_account(alice: Person, bob: Person) -> None:
     post = await alice.publishes("hello")
     with pytest.raises(PostNotFound):
         await bob.deletes(post)
@@ -60,9 +57,8 @@ async def test_an_account_cannot_delete_the_post_of_another_account(world: World
 
 
 async def test_a_post_can_be_deleted_while_memory_is_full(
-    world: World, services: Services, deployment: Deployment
+    alice: Person, services: Services, deployment: Deployment
 ) -> None:
-    alice = await world.person("alice")
     post = await alice.publishes("hello")
     with deployment.configured("maxmemory", 1, usual=0):
         assert await services.repositories.posts.delete(post.id, alice.id)

@@ -48,8 +48,7 @@ async def matches(world: World, words: str) -> list[PostId]:
     return [entry.post.id for entry in page.entries]
 
 
-async def test_an_acknowledged_edit_is_on_every_page_of_every_process(world: World, alice: Person) -> None:
-    bob = await world.person("bob")
+async def test_an_acknowledged_edit_is_on_every_page_of_every_process(world: World, bob: Person, alice: Person) -> None:
     await bob.follows(alice)
     post = await alice.publishes("one teh")
     await world.deliver_all()
@@ -63,8 +62,7 @@ async def test_an_acknowledged_edit_is_on_every_page_of_every_process(world: Wor
     assert set(await texts(other, post, bob)) == {"one the, again"}
 
 
-async def test_a_boost_shows_the_new_version(world: World, alice: Person) -> None:
-    bob = await world.person("bob")
+async def test_a_boost_shows_the_new_version(world: World, bob: Person, alice: Person) -> None:
     post = await alice.publishes("before")
     await world.services.reactions.boost(account_id=bob.id, post_id=post.id, now_ms=world.services.clock.now_ms())
     assert [entry.shown.post.text for entry in (await bob.home()).entries] == ["before"]
@@ -95,8 +93,7 @@ async def test_a_repeated_edit_adds_no_version(world: World, alice: Person) -> N
     assert await alice.edits(unchanged, " same ") == unchanged
 
 
-async def test_only_the_author_edits_and_never_a_boost(world: World, alice: Person) -> None:
-    bob = await world.person("bob")
+async def test_only_the_author_edits_and_never_a_boost(world: World, bob: Person, alice: Person) -> None:
     post = await alice.publishes("mine")
     with pytest.raises(PostNotFound):
         await bob.edits(post, "yours")
@@ -110,8 +107,7 @@ async def test_only_the_author_edits_and_never_a_boost(world: World, alice: Pers
     assert await world.services.store.execute_all([("EXISTS", keys.post_versions(post.id))]) == [0]
 
 
-async def test_a_reply_is_not_edited_after_the_parents_author_blocks_its_author(world: World, alice: Person) -> None:
-    bob = await world.person("bob")
+async def test_a_reply_is_not_edited_after_the_parents_author_blocks_its_author(bob: Person, alice: Person) -> None:
     parent = await alice.publishes("hello")
     reply = await bob.publishes("hi", in_reply_to=parent)
     await bob.edits(reply, "hi alice")
@@ -188,8 +184,7 @@ async def test_newly_mentioned_accounts_are_notified_once_and_the_others_not_aga
         ]
 
 
-async def test_a_removed_mention_sends_no_notification(world: World, alice: Person) -> None:
-    bob = await world.person("bob")
+async def test_a_removed_mention_sends_no_notification(world: World, bob: Person, alice: Person) -> None:
     post = await alice.publishes("hello")
     await alice.edits(post, "hello @bob")
     await alice.edits(post, "hello")
@@ -253,8 +248,7 @@ async def test_a_post_is_edited_only_as_often_as_the_cap_allows(
     assert (await alice.edits(post, "2")).text == "2"
 
 
-async def test_a_post_for_followers_stays_one(world: World, alice: Person) -> None:
-    bob = await world.person("bob")
+async def test_a_post_for_followers_stays_one(world: World, bob: Person, alice: Person) -> None:
     post = await alice.publishes("secret #tea", audience=FOLLOWERS)
     edited = await alice.edits(post, "still secret #tea #cake")
     await world.deliver_all()

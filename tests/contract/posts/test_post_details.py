@@ -5,7 +5,7 @@ import pytest
 
 from socialsite.container import Services
 from socialsite.ids import PostId, id_at
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import IdempotencyConflict, PostInvalid
 from timelines.posts.post import (
@@ -30,16 +30,14 @@ async def stored_value(services: Services, post_id: PostId) -> bytes:
     return value
 
 
-async def test_a_post_without_details_is_stored_in_one_byte_more(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_post_without_details_is_stored_in_one_byte_more(alice: Person, services: Services) -> None:
     post = await alice.publishes("hello", details=NO_DETAILS)
     value = await stored_value(services, post.id)
     former_value = msgspec.msgpack.encode([post.id, alice.id, "hello", None, 1, 0, None, None, None, None])
     assert value == b"\x9b" + former_value[1:] + b"\xc0"
 
 
-async def test_a_post_that_an_earlier_release_stored_is_read(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_post_that_an_earlier_release_stored_is_read(alice: Person, services: Services) -> None:
     post_id = services.ids.next_id()
     value = msgspec.msgpack.encode([post_id, alice.id, "hello", None, 1, FOLLOWERS, None, None, None, None])
     await services.repositories.posts.write(Post(post_id, alice.id, "hello"), value)
@@ -56,8 +54,7 @@ def test_every_detail_is_decoded_as_it_was_encoded() -> None:
     assert hash(post) == hash(decode_post(encode_post(post)))
 
 
-async def test_a_worker_writes_the_details_of_the_job(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_worker_writes_the_details_of_the_job(world: World, alice: Person, services: Services) -> None:
     post = await alice.publishes("hello", details=WARNED)
     key = keys.post(post.id)
     await services.store.execute_all([("DEL", key)])
@@ -66,8 +63,7 @@ async def test_a_worker_writes_the_details_of_the_job(world: World, services: Se
     assert post.details == WARNED
 
 
-async def test_the_same_key_with_another_warning_is_a_conflict(world: World) -> None:
-    alice = await world.person("alice")
+async def test_the_same_key_with_another_warning_is_a_conflict(alice: Person) -> None:
     post = await alice.publishes("hello", key="k", details=WARNED)
     assert await alice.publishes("hello", key="k", details=WARNED) == post
     with pytest.raises(IdempotencyConflict):
@@ -76,8 +72,7 @@ async def test_the_same_key_with_another_warning_is_a_conflict(world: World) -> 
         await alice.publishes("hello", key="k")
 
 
-async def test_the_warning_counts_towards_the_length(world: World) -> None:
-    alice = await world.person("alice")
+async def test_the_warning_counts_towards_the_length(alice: Person) -> None:
     post = await alice.publishes("a" * 493, details=PostDetails("  Spiders\n"))
     assert post.extra.spoiler_text == "Spiders"
     with pytest.raises(PostInvalid) as refused:
@@ -88,14 +83,12 @@ async def test_the_warning_counts_towards_the_length(world: World) -> None:
     assert list(refused.value.fields) == ["spoiler_text"]
 
 
-async def test_only_a_post_with_pictures_may_have_no_text(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_only_a_post_with_pictures_may_have_no_text(alice: Person, services: Services) -> None:
     with pytest.raises(PostInvalid):
         await alice.publishes(" ", details=WARNED)
     with_picture = PostDetails(media=(PICTURE,))
     assert services.publishing.validate_content(" ", with_picture) == ("", with_picture)
 
 
-async def test_an_invisible_warning_is_no_warning(world: World) -> None:
-    alice = await world.person("alice")
+async def test_an_invisible_warning_is_no_warning(alice: Person) -> None:
     assert (await alice.publishes("hello", details=PostDetails(" \u200b"))).details is None

@@ -43,8 +43,7 @@ async def test_an_account_publishes_only_its_number_of_posts_a_day(world: World,
     await alice.publishes("a worker and a command have no limit")
 
 
-async def test_a_refused_post_does_not_count(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_refused_post_does_not_count(alice: Person, bob: Person, services: Services) -> None:
     parent = await bob.publishes("hello")
     await bob.blocks(alice)
     for _ in range(PER_DAY):

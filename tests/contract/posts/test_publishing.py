@@ -33,15 +33,13 @@ async def jobs_of(services: Services) -> list[bytes]:
     return [job.payload for job in jobs]
 
 
-async def test_a_post_is_in_its_authors_timelines_before_the_response(world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_post_is_in_its_authors_timelines_before_the_response(world: World, alice: Person) -> None:
     assert await alice.home_ids() == []
     post = await alice.publishes("hello")
     assert await alice.home_ids() == await alice.profile_ids() == await world.public_ids() == [post.id]
 
 
-async def test_the_job_contains_the_complete_post(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_the_job_contains_the_complete_post(alice: Person, services: Services) -> None:
     post = await alice.publishes("hello")
     (payload,) = await jobs_of(services)
     assert decode_job(payload) == SyndicatePost.from_post(post)
@@ -63,27 +61,23 @@ async def test_a_worker_of_an_older_release_keeps_the_fields_of_a_newer_release(
     assert await alice.profile_ids() == [post.id]
 
 
-async def test_the_same_key_publishes_once(world: World) -> None:
-    alice = await world.person("alice")
+async def test_the_same_key_publishes_once(alice: Person) -> None:
     posts = await asyncio.gather(*(alice.publishes("hello", key="k1") for _ in range(20)))
     assert len({post.id for post in posts}) == 1
     assert await alice.profile_ids() == [posts[0].id]
 
 
-async def test_idempotency_keys_are_separate_per_account(world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_idempotency_keys_are_separate_per_account(alice: Person, bob: Person) -> None:
     assert (await alice.publishes("hello", key="k")).id != (await bob.publishes("hello", key="k")).id
 
 
-async def test_the_same_key_with_another_text_is_a_conflict(world: World) -> None:
-    alice = await world.person("alice")
+async def test_the_same_key_with_another_text_is_a_conflict(alice: Person) -> None:
     await alice.publishes("hello", key="k")
     with pytest.raises(IdempotencyConflict):
         await alice.publishes("hello!", key="k")
 
 
-async def test_the_key_of_a_deleted_post_does_not_restore_it(world: World) -> None:
-    alice = await world.person("alice")
+async def test_the_key_of_a_deleted_post_does_not_restore_it(alice: Person) -> None:
     post = await alice.publishes("hello", key="k")
     await alice.deletes(post)
     with pytest.raises(PostNotFound):
@@ -115,8 +109,7 @@ async def test_a_retry_after_a_minute_uses_a_new_id_and_abandons_the_old_id(worl
     assert await alice.profile_ids() == [posts[0].id]
 
 
-async def test_a_retry_after_a_minute_keeps_an_existing_post(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_retry_after_a_minute_keeps_an_existing_post(alice: Person, services: Services) -> None:
     dead = await agree_on_a_dead_id(services, alice, "hello", "k")
     await services.repositories.posts.write(dead)
     assert (await alice.publishes("hello", key="k")).id == dead.id
@@ -144,8 +137,7 @@ async def test_the_worker_finishes_an_interrupted_publication(world: World, serv
     assert await bob.home_ids() == await alice.home_ids() == [post.id]
 
 
-async def test_deleted_replies_are_not_counted(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_deleted_replies_are_not_counted(alice: Person, bob: Person, services: Services) -> None:
     post = await alice.publishes("hello")
     replies = [await bob.publishes(f"reply {n}", in_reply_to=post) for n in range(3)]
     await bob.deletes(replies[1])
@@ -155,8 +147,7 @@ async def test_deleted_replies_are_not_counted(world: World, services: Services)
     assert [reply.id for reply in listed.replies] == ids_of([replies[0], replies[2]])
 
 
-async def test_a_reply_to_a_deleted_post_is_refused(world: World) -> None:
-    alice = await world.person("alice")
+async def test_a_reply_to_a_deleted_post_is_refused(alice: Person) -> None:
     gone = await alice.publishes("hello")
     await alice.deletes(gone)
     with pytest.raises(PostInvalid) as refused:
@@ -164,8 +155,7 @@ async def test_a_reply_to_a_deleted_post_is_refused(world: World) -> None:
     assert set(refused.value.fields) == {"in_reply_to"}
 
 
-async def test_a_repeated_reply_to_a_deleted_post_is_returned(world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_repeated_reply_to_a_deleted_post_is_returned(alice: Person, bob: Person) -> None:
     post = await alice.publishes("hello")
     reply = await bob.publishes("reply", in_reply_to=post, key="k")
     await alice.deletes(post)
@@ -178,8 +168,7 @@ async def test_a_repeated_reply_to_a_deleted_post_is_returned(world: World) -> N
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * 501, "a\x00b", "\ud800", "\u200b"])
-async def test_a_refused_text_stores_nothing(world: World, services: Services, text: str) -> None:
-    alice = await world.person("alice")
+async def test_a_refused_text_stores_nothing(alice: Person, services: Services, text: str) -> None:
     with pytest.raises(PostInvalid) as refused:
         await alice.publishes(text)
     assert set(refused.value.fields) == {"text"}
@@ -209,8 +198,7 @@ async def test_a_post_above_the_profile_cap_keeps_its_page(redis_urls: StoreUrls
         assert (await services.reading.post(posts[0].id, viewer_id=None)).post == posts[0]
 
 
-async def test_a_reply_is_by_default_no_wider_than_its_parent(world: World) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_reply_is_by_default_no_wider_than_its_parent(alice: Person, bob: Person) -> None:
     await bob.follows(alice)
     public, unlisted, for_followers = [
         await alice.publishes("a", audience=each) for each in (PUBLIC, UNLISTED, FOLLOWERS)
@@ -224,10 +212,9 @@ async def test_a_reply_is_by_default_no_wider_than_its_parent(world: World) -> N
 
 @pytest.mark.parametrize("audience", [PUBLIC, UNLISTED, FOLLOWERS])
 async def test_a_repeated_reply_keeps_its_first_audience_after_its_parent_was_deleted(
-    world: World, services: Services, audience: int
+    alice: Person, bob: Person, services: Services, audience: int
 ) -> None:
     """The process dies after it claimed the key; the parent is deleted, then the client repeats the request."""
-    alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     parent = await alice.publishes("hello", audience=audience)
     outbox = services.publishing.post_writer.outbox
@@ -290,10 +277,9 @@ async def test_two_requests_that_choose_the_same_id_publish_two_posts(world: Wor
 
 
 async def test_a_retry_after_a_crash_that_left_a_foreign_id_publishes_a_post_of_its_own(
-    world: World, services: Services
+    alice: Person, bob: Person, services: Services
 ) -> None:
     """The process died after it claimed its key with an id that another request had just used."""
-    alice, bob = await world.people("alice", "bob")
     taken = await alice.publishes("hers")
     key, digest = record_key(bob, "k"), hashlib.sha256(b"None\nhis").hexdigest()[:32]
     await services.store.node(key).execute("SET", key, f"{taken.id}:{digest}")

@@ -106,8 +106,7 @@ async def test_ancestors_begin_with_the_first_post_or_a_link_to_it(world: World,
     assert page.parent.post.id == chain[-2].id
 
 
-async def test_ancestors_include_a_deleted_post(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_ancestors_include_a_deleted_post(world: World, alice: Person, services: Services) -> None:
     chain = await chain_of(world, alice, 4)
     await alice.deletes(chain[1])
     page = await services.threads.load_page(chain[3], viewer_id=None)
@@ -123,17 +122,15 @@ async def test_ancestors_include_a_deleted_post(world: World, services: Services
 
 
 async def test_a_tombstone_of_an_earlier_release_is_followed_by_the_first_post(
-    world: World, services: Services
+    world: World, alice: Person, services: Services
 ) -> None:
-    alice = await world.person("alice")
     chain = await chain_of(world, alice, 4)
     await services.store.execute_all([("SET", keys.post(chain[2].id), f"deleted:{alice.id}")])
     page = await services.threads.load_page(chain[3], viewer_id=None)
     assert [each.id for each in page.ancestors] == [chain[0].id, chain[2].id]
 
 
-async def test_a_cursor_of_a_deleted_reply_is_valid(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_cursor_of_a_deleted_reply_is_valid(alice: Person, services: Services) -> None:
     first = await alice.publishes("first")
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(3)]
     below = await alice.publishes("below", in_reply_to=replies[1])
@@ -144,8 +141,7 @@ async def test_a_cursor_of_a_deleted_reply_is_valid(world: World, services: Serv
     assert shown(page.replies) == [(below.id, 2, True), (replies[2].id, 1, True)]
 
 
-async def test_a_cursor_of_another_thread_counts_among_the_direct_replies(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_cursor_of_another_thread_counts_among_the_direct_replies(alice: Person, services: Services) -> None:
     first, other = await alice.publishes("first"), await alice.publishes("other")
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(2)]
     page = await services.threads.load_page(first, viewer_id=None, after=other.id)
@@ -154,8 +150,7 @@ async def test_a_cursor_of_another_thread_counts_among_the_direct_replies(world:
     assert [each.id for each in page.replies] == [replies[1].id]
 
 
-async def test_a_reply_written_during_the_deletion_of_its_parent_is_found(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_reply_written_during_the_deletion_of_its_parent_is_found(alice: Person, services: Services) -> None:
     first = await alice.publishes("first")
     parent = await alice.publishes("parent", in_reply_to=first)
     draft = await alice.publishes("elsewhere")
@@ -166,8 +161,7 @@ async def test_a_reply_written_during_the_deletion_of_its_parent_is_found(world:
     assert [id for id, _, _ in await whole(services, first)] == [parent.id, draft.id]
 
 
-async def test_concurrent_deletions_and_replies_lose_no_reply(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_concurrent_deletions_and_replies_lose_no_reply(alice: Person, bob: Person, services: Services) -> None:
     for _ in range(15):
         first = await alice.publishes("first")
         parent = await alice.publishes("parent", in_reply_to=first)
@@ -179,9 +173,8 @@ async def test_concurrent_deletions_and_replies_lose_no_reply(world: World, serv
 
 
 async def test_wide_and_deep_threads_are_read_in_bounded_pages(
-    world: World, services: Services, deployment: Deployment
+    alice: Person, services: Services, deployment: Deployment
 ) -> None:
-    alice = await world.person("alice")
     first = await alice.publishes("first")
     wide = [PostId(first.id + 4096 * n) for n in range(1, 3_001)]
     await store_replies(services, alice.id, [(id, first.id) for id in wide])

@@ -148,9 +148,8 @@ async def test_a_page_without_a_usable_title_has_no_preview(
 
 
 async def test_the_author_removes_a_preview_and_an_edit_keeps_it_removed(
-    scene: PreviewScene, three: ThreePeople
+    scene: PreviewScene, alice: Person, bob: Person
 ) -> None:
-    alice, bob, _ = three
     url = f"{scene.site.origin}/"
     post = await alice.publishes(f"read {url}")
     other = await bob.publishes(f"I read {url}, too")
@@ -173,8 +172,7 @@ async def test_the_author_removes_a_preview_and_an_edit_keeps_it_removed(
     assert not await scene.services.store.node(key).execute("EXISTS", key)
 
 
-async def test_an_edit_replaces_the_preview(scene: PreviewScene, three: ThreePeople) -> None:
-    alice, _, _ = three
+async def test_an_edit_replaces_the_preview(scene: PreviewScene, alice: Person) -> None:
     scene.site.answers["/new"] = respond("<title>New</title>")
     post = await alice.publishes(f"{scene.site.origin}/")
     await scene.deliver()
@@ -187,9 +185,8 @@ async def test_an_edit_replaces_the_preview(scene: PreviewScene, three: ThreePeo
 
 
 async def test_an_edit_renews_the_title_of_a_link_after_a_day_and_after_its_preview_has_expired(
-    scene: PreviewScene, three: ThreePeople
+    scene: PreviewScene, alice: Person
 ) -> None:
-    alice, _, _ = three
     url, stored = f"{scene.site.origin}/", scene.services.repositories.previews
     post = await alice.publishes(url)
     await scene.deliver()
@@ -213,9 +210,8 @@ async def test_an_edit_renews_the_title_of_a_link_after_a_day_and_after_its_prev
 
 
 async def test_a_preview_that_has_expired_is_fetched_again_when_its_post_is_read(
-    scene: PreviewScene, three: ThreePeople, monkeypatch: pytest.MonkeyPatch
+    scene: PreviewScene, alice: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alice, _, _ = three
     services, url, dead = scene.services, f"{scene.site.origin}/", f"{scene.site.origin}/dead"
     post, removed = await alice.publishes(url), await alice.publishes(f"{scene.site.origin}/removed")
     scene.site.answers["/dead"] = respond("", status="404 Not Found")
@@ -241,8 +237,7 @@ async def test_a_preview_that_has_expired_is_fetched_again_when_its_post_is_read
     assert await scene.deliver() == 0
 
 
-async def test_previews_cost_no_round_trip_once_the_posts_are_known(scene: PreviewScene, three: ThreePeople) -> None:
-    alice, _, _ = three
+async def test_previews_cost_no_round_trip_once_the_posts_are_known(scene: PreviewScene, alice: Person) -> None:
     linking = await alice.publishes(f"{scene.site.origin}/")
     await alice.publishes("no link")
     await scene.deliver()
@@ -269,8 +264,7 @@ async def test_previews_cost_no_round_trip_once_the_posts_are_known(scene: Previ
     assert await scene.card(linking, None, services) == 'A "title"'
 
 
-async def test_the_picture_of_a_link_is_stored_and_deleted_by_the_site(scene: PreviewScene, three: ThreePeople) -> None:
-    alice, _, _ = three
+async def test_the_picture_of_a_link_is_stored_and_deleted_by_the_site(scene: PreviewScene, alice: Person) -> None:
     services, media, origin = scene.services, scene.services.media, scene.site.origin
     scene.site.answers["/page"] = respond('<title>Page</title><meta property="og:image" content="/picture">')
     scene.site.answers["/picture"] = respond(picture((300, 200)), "image/jpeg")
@@ -318,8 +312,7 @@ async def test_the_picture_of_a_link_passes_the_guard(scene: PreviewScene, three
         assert (entry.preview.title, entry.preview.picture) == ("Page", None)
 
 
-async def test_a_site_without_previews_fetches_and_shows_nothing(scene: PreviewScene, three: ThreePeople) -> None:
-    alice, _, _ = three
+async def test_a_site_without_previews_fetches_and_shows_nothing(scene: PreviewScene, alice: Person) -> None:
     post = await alice.publishes(f"{scene.site.origin}/")
     off = Services(scene.services.store, scene.services.clock, replace(scene.services.config, link_previews=False))
     await off.previews.request(post)

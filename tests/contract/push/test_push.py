@@ -71,9 +71,8 @@ async def scene(world: World, services: Services, tmp_path: Path) -> AsyncIterat
 
 @pytest.mark.parametrize("is_standard", [True, False])
 async def test_a_device_receives_a_message_that_only_it_can_read(
-    scene: PushScene, three: ThreePeople, is_standard: bool
+    scene: PushScene, alice: Person, bob: Person, is_standard: bool
 ) -> None:
-    alice, bob, _ = three
     sealed = seal("the token", SEALED_FOR)
     await scene.subscribe(alice, is_standard=is_standard, sealed_token=sealed)
     await bob.publishes("@alice a secret of bob")
@@ -100,9 +99,8 @@ async def test_a_device_receives_a_message_that_only_it_can_read(
 
 
 async def test_a_message_names_the_account_and_its_action_only_if_the_reader_chose_it(
-    scene: PushScene, three: ThreePeople
+    scene: PushScene, alice: Person, bob: Person
 ) -> None:
-    alice, bob, _ = three
     await scene.subscribe(alice, locale="de")
     await bob.publishes("@alice hello")
     (message,) = await scene.deliver()
@@ -116,9 +114,8 @@ async def test_a_message_names_the_account_and_its_action_only_if_the_reader_cho
 
 
 async def test_no_message_is_sent_about_a_post_that_the_reader_may_not_see_at_that_time(
-    scene: PushScene, three: ThreePeople
+    scene: PushScene, alice: Person, bob: Person, carol: Person
 ) -> None:
-    alice, bob, carol = three
     await scene.subscribe(alice)
     await scene.world.deliver_all()
     deleted = await bob.publishes("@alice deleted")
@@ -146,8 +143,7 @@ async def test_no_message_is_sent_about_a_post_that_the_reader_may_not_see_at_th
     assert await scene.deliver() == []
 
 
-async def test_a_suspended_reader_receives_nothing(scene: PushScene, three: ThreePeople) -> None:
-    alice, bob, _ = three
+async def test_a_suspended_reader_receives_nothing(scene: PushScene, alice: Person, bob: Person) -> None:
     await scene.subscribe(alice)
     await bob.publishes("@alice hello")
     await scene.world.deliver_all()
@@ -185,8 +181,7 @@ async def test_the_kinds_and_the_policy_of_a_device_decide(scene: PushScene, thr
     assert {request.path for request in scene.server.requests} == {"/followed"}
 
 
-async def test_a_subscription_ends_with_its_session_or_token(scene: PushScene, three: ThreePeople) -> None:
-    alice, bob, _ = three
+async def test_a_subscription_ends_with_its_session_or_token(scene: PushScene, alice: Person, bob: Person) -> None:
     token_id = await scene.subscribe(alice, "/token")
     session = SessionToken.generate(alice.id)
     await scene.services.repositories.sessions.open(
@@ -205,8 +200,7 @@ async def test_a_subscription_ends_with_its_session_or_token(scene: PushScene, t
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "410 Gone"])
-async def test_a_device_that_is_gone_is_removed(scene: PushScene, three: ThreePeople, status: str) -> None:
-    alice, bob, _ = three
+async def test_a_device_that_is_gone_is_removed(scene: PushScene, alice: Person, bob: Person, status: str) -> None:
     scene.server.answers["/device"] = respond(b"", "text/plain", status=status)
     session_id = await scene.subscribe(alice)
     await bob.publishes("@alice hello")
@@ -214,8 +208,7 @@ async def test_a_device_that_is_gone_is_removed(scene: PushScene, three: ThreePe
     assert await scene.services.push.find(alice.id, session_id) is None
 
 
-async def test_an_answer_of_a_push_service_is_not_read(scene: PushScene, three: ThreePeople) -> None:
-    alice, bob, _ = three
+async def test_an_answer_of_a_push_service_is_not_read(scene: PushScene, alice: Person, bob: Person) -> None:
     scene.server.answers["/device"] = respond(
         b"\x1f\x8b no gzip", "text/plain", "Content-Encoding: gzip", status="201 Created"
     )
@@ -226,9 +219,8 @@ async def test_an_answer_of_a_push_service_is_not_read(scene: PushScene, three: 
 
 
 async def test_a_busy_push_service_is_tried_again_after_the_time_that_it_demands(
-    scene: PushScene, three: ThreePeople
+    scene: PushScene, alice: Person, bob: Person
 ) -> None:
-    alice, bob, _ = three
     await scene.subscribe(alice)
     await bob.publishes("@alice hello")
     await scene.world.deliver_all()
@@ -261,8 +253,7 @@ async def test_an_address_that_the_guard_refuses_is_no_push_service(scene: PushS
             scene.services.push.parse_subscription(endpoint="https://push.example.com/", **(right | wrong))
 
 
-async def test_an_account_has_a_limited_number_of_devices_and_each_once(scene: PushScene, three: ThreePeople) -> None:
-    alice, _, _ = three
+async def test_an_account_has_a_limited_number_of_devices_and_each_once(scene: PushScene, alice: Person) -> None:
     ids = [await scene.subscribe(alice, f"/{number}") for number in range(SUBSCRIPTIONS_CAP + 3)]
     stored = scene.services.repositories.push_subscriptions
     assert len(await stored.find_all(alice.id)) == SUBSCRIPTIONS_CAP
@@ -271,8 +262,7 @@ async def test_an_account_has_a_limited_number_of_devices_and_each_once(scene: P
     assert ids[-1] not in await stored.find_all(alice.id)
 
 
-async def test_a_damaged_subscription_counts_as_none(scene: PushScene, three: ThreePeople) -> None:
-    alice, bob, _ = three
+async def test_a_damaged_subscription_counts_as_none(scene: PushScene, alice: Person, bob: Person) -> None:
     key, store = keys.push_subscriptions(alice.id), scene.services.store.component("timelines")
     session_id = await scene.subscribe(alice, "/damaged")
     for value in (b"", b"\x90", b"\x81\xa8endpoint\xa1\xff"):
@@ -292,8 +282,7 @@ async def test_the_key_of_the_site_is_made_once_and_stored(scene: PushScene, ser
     assert await other.push.public_key() == key
 
 
-async def test_a_site_without_push_queues_and_offers_nothing(scene: PushScene, three: ThreePeople) -> None:
-    alice, bob, _ = three
+async def test_a_site_without_push_queues_and_offers_nothing(scene: PushScene, alice: Person, bob: Person) -> None:
     await scene.subscribe(alice)
     services = scene.services
     off = Services(services.store, services.clock, replace(services.config, push_enabled=False))

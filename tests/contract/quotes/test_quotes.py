@@ -85,9 +85,8 @@ async def test_a_quote_shows_the_quoted_post_to_everybody(three: ThreePeople, qu
 
 
 async def test_a_quote_of_a_boost_quotes_the_original(
-    three: ThreePeople, quotes: Quotes, acts: PersonReactions
+    alice: Person, bob: Person, carol: Person, quotes: Quotes, acts: PersonReactions
 ) -> None:
-    alice, bob, carol = three
     post = await alice.publishes("original")
     await acts.boosts(bob, post)
     boost_id = await acts.boost_of(bob, post)
@@ -99,9 +98,8 @@ async def test_a_quote_of_a_boost_quotes_the_original(
 @pytest.mark.parametrize("policy", ["public", "followers", "nobody"])
 @pytest.mark.parametrize("is_own", [False, True], ids=["preference", "post"])
 async def test_only_the_accounts_that_the_author_chose_may_quote(
-    three: ThreePeople, quotes: Quotes, policy: QuotePolicy, is_own: bool
+    alice: Person, bob: Person, carol: Person, quotes: Quotes, policy: QuotePolicy, is_own: bool
 ) -> None:
-    alice, bob, carol = three
     await bob.follows(alice)
     if is_own:
         post = await alice.publishes("original", details=PostDetails(quote_policy=policy))
@@ -121,8 +119,7 @@ async def test_only_the_accounts_that_the_author_chose_may_quote(
     assert len(await quotes.listed(None, post)) == {"public": 3, "followers": 2, "nobody": 1}[policy]
 
 
-async def test_the_policy_of_a_post_wins_over_the_preference(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, _ = three
+async def test_the_policy_of_a_post_wins_over_the_preference(alice: Person, bob: Person, quotes: Quotes) -> None:
     await quotes.allow(alice, "nobody")
     await quotes.by(bob, await alice.publishes("open", details=PostDetails(quote_policy="public")))
     closed = await alice.publishes("closed")
@@ -130,8 +127,7 @@ async def test_the_policy_of_a_post_wins_over_the_preference(three: ThreePeople,
         await quotes.by(bob, closed)
 
 
-async def test_an_edit_changes_the_policy_of_a_post(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, _ = three
+async def test_an_edit_changes_the_policy_of_a_post(alice: Person, bob: Person, quotes: Quotes) -> None:
     post = await alice.publishes("open")
     earlier = await quotes.by(bob, post)
     await alice.edits(post, "open", details=PostDetails(quote_policy="nobody"))
@@ -175,8 +171,7 @@ async def test_a_block_refuses_new_quotes_and_hides_earlier_ones(three: ThreePeo
     assert await quotes.state(None, quote) == "accepted"
 
 
-async def test_a_hidden_quoted_post_leaves_a_gap(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, carol = three
+async def test_a_hidden_quoted_post_leaves_a_gap(alice: Person, bob: Person, carol: Person, quotes: Quotes) -> None:
     post = await alice.publishes("original tea")
     quote = await quotes.by(bob, post)
     await carol.mutes(alice)
@@ -205,16 +200,14 @@ async def test_a_hidden_quoted_post_leaves_a_gap(three: ThreePeople, quotes: Quo
 
 
 async def test_the_page_of_a_muted_author_shows_quotes_of_the_authors_own_posts(
-    three: ThreePeople, quotes: Quotes
+    alice: Person, carol: Person, quotes: Quotes
 ) -> None:
-    alice, _, carol = three
     quote = await quotes.by(alice, await alice.publishes("original"))
     await carol.mutes(alice)
     assert await quotes.state(carol, quote, ViewContext.PROFILE) == "accepted"
 
 
-async def test_a_revoked_quote_stays_revoked(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, carol = three
+async def test_a_revoked_quote_stays_revoked(alice: Person, bob: Person, carol: Person, quotes: Quotes) -> None:
     post = await alice.publishes("original")
     quote, kept = await quotes.by(bob, post), await quotes.by(carol, post)
     service = quotes.services.quotes
@@ -247,9 +240,8 @@ async def test_a_quoted_author_who_may_not_see_the_quote_can_revoke_it(three: Th
 
 
 async def test_edits_keep_the_quote_and_show_the_newest_version_of_the_quoted_post(
-    three: ThreePeople, quotes: Quotes
+    alice: Person, bob: Person, carol: Person, quotes: Quotes
 ) -> None:
-    alice, bob, carol = three
     post = await alice.publishes("original")
     quote = await quotes.by(bob, post)
     await quotes.seen_by(carol, quote)
@@ -261,8 +253,7 @@ async def test_edits_keep_the_quote_and_show_the_newest_version_of_the_quoted_po
     assert await quotes.state(carol, edited) == "accepted"
 
 
-async def test_quotes_do_not_nest(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, carol = three
+async def test_quotes_do_not_nest(alice: Person, bob: Person, carol: Person, quotes: Quotes) -> None:
     first = await alice.publishes("first")
     second = await quotes.by(bob, first)
     third = await quotes.by(carol, second)
@@ -275,9 +266,8 @@ async def test_quotes_do_not_nest(three: ThreePeople, quotes: Quotes) -> None:
 
 
 async def test_a_boost_of_a_quote_shows_the_quoted_post_in_every_home(
-    three: ThreePeople, quotes: Quotes, acts: PersonReactions
+    alice: Person, bob: Person, carol: Person, quotes: Quotes, acts: PersonReactions
 ) -> None:
-    alice, bob, carol = three
     quote = await quotes.by(bob, await alice.publishes("original"))
     dora = await World(quotes.services).person("dora")
     await dora.follows(carol)
@@ -304,9 +294,8 @@ async def test_the_list_of_quotes_obeys_the_visibility_of_each_quote(three: Thre
 
 
 async def test_a_repeated_request_publishes_one_quote_also_after_the_consent_ended(
-    three: ThreePeople, quotes: Quotes
+    alice: Person, bob: Person, quotes: Quotes
 ) -> None:
-    alice, bob, _ = three
     post = await alice.publishes("original")
     first = await quotes.by(bob, post, key="once")
     await quotes.allow(alice, "nobody")
@@ -324,8 +313,7 @@ async def test_a_refused_quote_leaves_nothing_and_its_key_can_be_used_again(thre
     assert await quotes.state(None, await quotes.by(bob, post, key="again")) == "accepted"
 
 
-async def test_a_deleted_quote_leaves_the_list(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, _ = three
+async def test_a_deleted_quote_leaves_the_list(alice: Person, bob: Person, quotes: Quotes) -> None:
     post = await alice.publishes("original")
     quote = await quotes.by(bob, post)
     await bob.deletes(quote)
@@ -334,8 +322,7 @@ async def test_a_deleted_quote_leaves_the_list(three: ThreePeople, quotes: Quote
         await quotes.by(bob, quote)
 
 
-async def test_the_purge_of_an_account_removes_its_quotes(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, _ = three
+async def test_the_purge_of_an_account_removes_its_quotes(alice: Person, bob: Person, quotes: Quotes) -> None:
     post = await alice.publishes("original")
     await quotes.by(bob, post)
     await quotes.services.accounts.delete(account_id=bob.id)
@@ -343,17 +330,15 @@ async def test_the_purge_of_an_account_removes_its_quotes(three: ThreePeople, qu
     assert await quotes.stored(post) == []
 
 
-async def test_an_unknown_quote_is_not_shown(three: ThreePeople, quotes: Quotes, services: Services) -> None:
+async def test_an_unknown_quote_is_not_shown(alice: Person, bob: Person, quotes: Quotes, services: Services) -> None:
     """A post that names a quoted post without a stored consent shows nothing of it."""
-    alice, bob, _ = three
     post = await alice.publishes("original", audience=FOLLOWERS)
     forged = Post(services.ids.next_id(), bob.id, "x", details=PostDetails(quote_of=post.id, quoted_author_id=alice.id))
     await services.repositories.posts.write(forged)
     assert await quotes.seen_by(alice, forged) == Quote("unauthorized")
 
 
-async def test_deletions_and_quotes_at_the_same_time_leave_no_key(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, _ = three
+async def test_deletions_and_quotes_at_the_same_time_leave_no_key(alice: Person, bob: Person, quotes: Quotes) -> None:
     for _ in range(10):
         post = await alice.publishes("original")
         quote, _deleted = await asyncio.gather(quotes.by(bob, post), alice.deletes(post), return_exceptions=True)
@@ -364,8 +349,7 @@ async def test_deletions_and_quotes_at_the_same_time_leave_no_key(three: ThreePe
             assert isinstance(quote, PostInvalid)
 
 
-async def test_the_quoted_author_is_notified_once(three: ThreePeople, quotes: Quotes) -> None:
-    alice, bob, _ = three
+async def test_the_quoted_author_is_notified_once(alice: Person, bob: Person, quotes: Quotes) -> None:
     post = await alice.publishes("original")
     quote = await quotes.by(bob, post, "@alice look")
     await quotes.by(alice, post)

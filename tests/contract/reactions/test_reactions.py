@@ -7,7 +7,7 @@ import pytest
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from tests.support.reactions import PersonReactions
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.posts.post import PostCounts
@@ -15,8 +15,7 @@ from timelines.reactions.bookmarks import BookmarkCursor, Bookmarks
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 
-async def test_a_like_is_counted_immediately_and_once(world: World, acts: PersonReactions) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_like_is_counted_immediately_and_once(alice: Person, bob: Person, acts: PersonReactions) -> None:
     post = await alice.publishes("hello")
     answers = await asyncio.gather(*(acts.likes(bob, post) for _ in range(8)))
     answers.append(await acts.likes(bob, post))
@@ -42,9 +41,8 @@ async def test_an_unlike_removes_the_like_and_a_repetition_changes_nothing(world
 
 
 async def test_repeating_a_like_finishes_an_interrupted_like(
-    world: World, services: Services, acts: PersonReactions
+    alice: Person, bob: Person, services: Services, acts: PersonReactions
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await services.repositories.reactions.add(ReactionKind.LIKE, post.id, bob.id, services.clock.now_ms())
     assert await acts.read_indexes(bob) == (set(), set())
@@ -79,8 +77,7 @@ async def test_a_deleted_post_cannot_be_liked(world: World, services: Services, 
             await act(bob, post)
 
 
-async def test_a_deleted_post_keeps_its_number_of_replies(world: World, acts: PersonReactions) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_deleted_post_keeps_its_number_of_replies(alice: Person, bob: Person, acts: PersonReactions) -> None:
     post = await alice.publishes("hello")
     await bob.publishes("an answer", in_reply_to=post)
     await acts.likes(bob, post)
@@ -89,9 +86,8 @@ async def test_a_deleted_post_keeps_its_number_of_replies(world: World, acts: Pe
 
 
 async def test_the_page_of_likers_omits_hidden_accounts(
-    world: World, services: Services, acts: PersonReactions
+    alice: Person, bob: Person, carol: Person, dave: Person, services: Services, acts: PersonReactions
 ) -> None:
-    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     post = await alice.publishes("hello")
     for person in (alice, bob, carol, dave):
         await acts.likes(person, post)
@@ -104,10 +100,9 @@ async def test_the_page_of_likers_omits_hidden_accounts(
 
 
 async def test_boosts_of_a_private_account_are_shown_only_to_its_followers(
-    world: World, services: Services, acts: PersonReactions
+    alice: Person, bob: Person, carol: Person, dave: Person, services: Services, acts: PersonReactions
 ) -> None:
     """A boost is a post of its booster, with the same visibility."""
-    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     post = await alice.publishes("hello")
     await carol.follows(bob)
     await bob.locks()
@@ -123,9 +118,8 @@ async def test_boosts_of_a_private_account_are_shown_only_to_its_followers(
 
 
 async def test_likers_with_equal_times_are_listed_once_each(
-    world: World, services: Services, acts: PersonReactions
+    world: World, alice: Person, services: Services, acts: PersonReactions
 ) -> None:
-    (alice,) = await world.people("alice")
     post = await alice.publishes("hello")
     others = await world.people(*(f"p{n}" for n in range(12)))
     for person in others:
@@ -159,9 +153,8 @@ async def test_bookmarks_are_paged_in_both_directions(world: World, services: Se
 
 
 async def test_an_empty_page_of_bookmarks_has_a_previous_page(
-    world: World, services: Services, acts: PersonReactions
+    alice: Person, services: Services, acts: PersonReactions
 ) -> None:
-    alice = await world.person("alice")
     post = await alice.publishes("hello")
     await acts.bookmarks(alice, post)
     first = (await services.repositories.bookmarks.read(alice.id, None, 1, upward=False))[0]
@@ -172,8 +165,7 @@ async def test_an_empty_page_of_bookmarks_has_a_previous_page(
     assert [entry.post.id for entry in back.entries] == [post.id]
 
 
-async def test_a_bookmark_is_private_and_keeps_its_position(world: World, acts: PersonReactions) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_bookmark_is_private_and_keeps_its_position(alice: Person, bob: Person, acts: PersonReactions) -> None:
     one, two = await alice.publishes("one"), await alice.publishes("two")
     for post in (one, two, one):
         answer = await acts.bookmarks(bob, post)
@@ -198,9 +190,8 @@ async def test_the_oldest_bookmarks_are_dropped_above_the_cap(world: World, serv
 
 
 async def test_a_deleted_accounts_reactions_are_deleted(
-    world: World, services: Services, acts: PersonReactions
+    world: World, alice: Person, bob: Person, services: Services, acts: PersonReactions
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     posts = [await alice.publishes(f"post {n}") for n in range(3)]
     for post in posts:
         for act in (acts.likes, acts.boosts, acts.bookmarks):
@@ -227,9 +218,8 @@ async def test_large_scores_are_read_in_any_notation(services: Services) -> None
 
 @pytest.mark.parametrize("blocker", ["author", "reader"])
 async def test_a_reaction_to_a_hidden_post_can_be_undone(
-    world: World, services: Services, acts: PersonReactions, blocker: str
+    alice: Person, bob: Person, services: Services, acts: PersonReactions, blocker: str
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("not for bob")
     for act in (acts.likes, acts.boosts, acts.bookmarks):
         await act(bob, post)

@@ -6,7 +6,7 @@ import pytest
 
 from socialsite.container import Services
 from tests.support.reactions import PersonReactions
-from tests.support.world import World
+from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.fanout import account_purge as purging
@@ -17,9 +17,8 @@ from timelines.reactions.repository import PostGone, ReactionKind
 
 
 async def test_unboosting_removes_the_boost_everywhere_and_no_job_restores_it(
-    world: World, acts: PersonReactions, services: Services
+    world: World, alice: Person, bob: Person, carol: Person, acts: PersonReactions, services: Services
 ) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     assert await carol.home_ids() == []
     post = await alice.publishes("hello")
@@ -40,9 +39,8 @@ async def test_unboosting_removes_the_boost_everywhere_and_no_job_restores_it(
 
 @pytest.mark.parametrize("steps", range(5))
 async def test_repeating_finishes_an_interrupted_unboost(
-    world: World, acts: PersonReactions, services: Services, steps: int
+    alice: Person, bob: Person, acts: PersonReactions, services: Services, steps: int
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
     boost_id = await acts.boost_of(bob, post)
@@ -68,9 +66,8 @@ async def test_repeating_finishes_an_interrupted_unboost(
 
 
 async def test_a_boost_after_an_interrupted_unboost_has_a_new_id(
-    world: World, acts: PersonReactions, services: Services
+    alice: Person, bob: Person, acts: PersonReactions, services: Services
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
     dead = await acts.boost_of(bob, post)
@@ -113,9 +110,8 @@ async def test_concurrent_boosts_and_unboosts_end_in_a_consistent_state(world: W
 
 
 async def test_a_boost_disappears_with_its_original_and_its_author(
-    world: World, acts: PersonReactions, services: Services
+    world: World, alice: Person, bob: Person, carol: Person, acts: PersonReactions, services: Services
 ) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     post, other = await alice.publishes("hello"), await alice.publishes("more")
     for each in (post, other):
@@ -180,10 +176,9 @@ async def test_a_round_of_a_purge_deletes_few_boosts(
 
 @pytest.mark.parametrize("ending", ["post", "account"])
 async def test_boosts_are_deleted_with_the_boosted_post(
-    world: World, services: Services, acts: PersonReactions, ending: str
+    world: World, alice: Person, bob: Person, carol: Person, services: Services, acts: PersonReactions, ending: str
 ) -> None:
     """Otherwise invisible posts would be counted for their boosters."""
-    alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await alice.publishes("hello")
     for booster in (bob, carol):
         await acts.boosts(booster, post)

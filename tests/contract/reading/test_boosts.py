@@ -58,9 +58,8 @@ async def test_repeating_a_boost_changes_nothing(world: World, acts: PersonReact
 
 
 async def test_a_boost_of_a_boost_is_a_boost_of_the_original(
-    world: World, acts: PersonReactions, services: Services
+    alice: Person, bob: Person, carol: Person, acts: PersonReactions, services: Services
 ) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
     boost = await services.repositories.posts.find(await acts.boost_of(bob, post) or PostId(0))
@@ -75,9 +74,8 @@ async def test_a_boost_of_a_boost_is_a_boost_of_the_original(
 
 
 async def test_only_public_and_unlisted_posts_can_be_boosted(
-    world: World, acts: PersonReactions, services: Services
+    alice: Person, bob: Person, acts: PersonReactions, services: Services
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
 
     async def publish(audience: int) -> Post:
@@ -214,9 +212,8 @@ async def test_repeating_finishes_an_interrupted_boost(
 
 @pytest.mark.parametrize("done", range(1, 4))
 async def test_the_worker_finishes_an_interrupted_boost(
-    services: Services, world: World, acts: PersonReactions, done: int
+    services: Services, world: World, alice: Person, bob: Person, carol: Person, acts: PersonReactions, done: int
 ) -> None:
-    alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)

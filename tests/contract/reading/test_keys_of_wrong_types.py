@@ -94,8 +94,7 @@ async def test_a_page_shows_all_posts_but_the_damaged_one(
     assert any(build_key(damaged, carol) in line for line in logged)
 
 
-async def test_a_cached_home_of_a_wrong_type_is_rebuilt(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_cached_home_of_a_wrong_type_is_rebuilt(alice: Person, bob: Person, services: Services) -> None:
     await alice.follows(bob)
     post = await bob.publishes("hello")
     await damage(services, keys.home_timeline(alice.id))

@@ -53,8 +53,7 @@ async def test_known_followers_are_shown(world: World, services: Services) -> No
     assert known(await visited(services, alice, bob)) == [dave.id]
 
 
-async def test_the_relationship_is_that_of_the_viewer(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_the_relationship_is_that_of_the_viewer(alice: Person, bob: Person, services: Services) -> None:
     await alice.follows(bob)
     relation = (await visited(services, alice, bob)).relationship
     assert relation is not None
@@ -89,8 +88,7 @@ async def test_posts_and_counts_are_shown_to_permitted_viewers(world: World, ser
     assert await shown_to(services, carol, alice) == []
 
 
-async def test_the_profile_of_a_suspended_account_is_not_found(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_the_profile_of_a_suspended_account_is_not_found(alice: Person, bob: Person, services: Services) -> None:
     await visited(services, bob, alice)
     await services.accounts.suspend(account_id=alice.id)
     for viewer in (None, alice, bob):

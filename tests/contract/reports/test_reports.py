@@ -52,30 +52,26 @@ async def test_a_report_keeps_its_posts_as_they_were(world: World, services: Ser
     assert sorted(post.text for post in kept) == ["more of it", "rude words"]
 
 
-async def test_a_reporter_reports_only_visible_posts(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_reporter_reports_only_visible_posts(alice: Person, bob: Person, services: Services) -> None:
     hidden = await bob.publishes("for followers", audience=FOLLOWERS)
     assert (await report(services, alice, bob, hidden.id)).post_ids == ()
     await alice.follows(bob)
     assert (await report(services, alice, bob, hidden.id)).post_ids == (hidden.id,)
 
 
-async def test_the_rules_are_stored_as_they_were(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_the_rules_are_stored_as_they_were(alice: Person, bob: Person, services: Services) -> None:
     await services.site.change(rules=["Be kind", "No spam"])
     made = await report(services, alice, bob, category="violation", rule_numbers=[1, 7])
     await services.site.change(rules=["Other"])
     assert (await stored(services, made)).rules == ("No spam",)
 
 
-async def test_an_app_may_report_its_own_account_as_in_mastodon(world: World, services: Services) -> None:
-    (alice,) = await world.people("alice")
+async def test_an_app_may_report_its_own_account_as_in_mastodon(alice: Person, services: Services) -> None:
     made = await report(services, alice, alice)
     assert (await stored(services, made)).target_id == alice.id
 
 
-async def test_a_wrong_report_is_refused(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_a_wrong_report_is_refused(alice: Person, bob: Person, services: Services) -> None:
     with pytest.raises(Invalid):
         await report(services, alice, bob, category="odd")
     with pytest.raises(Invalid):
@@ -101,8 +97,7 @@ async def test_a_repeated_report_is_refused(world: World, services: Services) ->
         await report(services, alice, bob, first.id)
 
 
-async def test_concurrent_reports_of_one_post_are_stored_once(world: World, services: Services) -> None:
-    alice, bob = await world.people("alice", "bob")
+async def test_concurrent_reports_of_one_post_are_stored_once(alice: Person, bob: Person, services: Services) -> None:
     post = await bob.publishes("one")
     results = await asyncio.gather(*(report(services, alice, bob, post.id) for _ in range(4)), return_exceptions=True)
     assert [type(each) for each in results if isinstance(each, Exception)] == [AlreadyReported] * 3

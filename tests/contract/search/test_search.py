@@ -50,9 +50,8 @@ async def test_a_published_post_is_found_after_the_worker_has_indexed_it(world: 
 
 
 async def test_poll_options_and_descriptions_of_pictures_are_found_and_filtered(
-    world: World, services: Services
+    world: World, alice: Person, bob: Person, services: Services
 ) -> None:
-    alice, bob = await world.people("alice", "bob")
     post = await bob.publishes("Choose", details=PostDetails(poll=Poll(("Cats", "Spiders"), False, MAX_ID)))
     await world.deliver_all()
     assert await search_post_ids(services, "spiders") == [post.id]
@@ -78,8 +77,7 @@ def test_from_me_is_one_whole_word_anywhere_in_a_query() -> None:
     assert parse_query("tea from:me").author == "me"
 
 
-async def test_pages_are_contiguous_without_duplicates(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_pages_are_contiguous_without_duplicates(world: World, alice: Person, services: Services) -> None:
     posts = [await alice.publishes(f"word {n}") for n in range(23)][::-1]
     await world.deliver_all()
     seen: list[PostId] = []
@@ -138,8 +136,7 @@ async def test_private_blocked_and_muted_authors_are_hidden_and_shown_again(worl
             assert await search_post_ids(services, "word from:alice", viewer) == shown
 
 
-async def test_a_post_deleted_before_its_job_is_not_indexed(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_post_deleted_before_its_job_is_not_indexed(world: World, alice: Person, services: Services) -> None:
     post = await alice.publishes("never mind")
     await alice.deletes(post)
     await world.deliver_all()
@@ -166,8 +163,7 @@ async def test_a_search_for_a_rare_combination_ends_in_bounded_rounds(world: Wor
     assert seen == [posts[0].id]
 
 
-async def test_a_word_is_found_with_and_without_its_accents(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_a_word_is_found_with_and_without_its_accents(world: World, alice: Person, services: Services) -> None:
     texts = ("Café de la Paix #Île", "cafe in Zu\u0308rich #ile", "ещё за́мок, мой", "がんばって")
     first, second, third, _last = [await alice.publishes(text) for text in texts]
     await world.deliver_all()

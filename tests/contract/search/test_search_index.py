@@ -172,8 +172,7 @@ async def test_suspended_and_deleted_accounts_are_not_completed(world: World, se
     assert await services.repositories.search_names.find_accounts(["@al"], 9) == [alice.id]
 
 
-async def test_hashtags_are_completed_in_order_of_their_use(world: World, services: Services) -> None:
-    alice = await world.person("alice")
+async def test_hashtags_are_completed_in_order_of_their_use(world: World, alice: Person, services: Services) -> None:
     for text in ("#red", "#Redis", "#redis too", "#日本"):
         last = await alice.publishes(text)
     await world.deliver_all()
