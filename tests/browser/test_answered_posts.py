@@ -12,9 +12,8 @@ from tests.support.visitor import HttpVisitor
 @pytest.mark.parametrize("width", [320, 390, 1280])
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_the_line_of_the_answered_post_stays_one_line(
-    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor, width: int, language: str
+    reader: OpenReader, visitor: SignUpVisitor, own: HttpVisitor, friend: HttpVisitor, width: int, language: str
 ) -> None:
-    own = visitor()
     own.follows(friend.handle)
     me = reader(
         own,

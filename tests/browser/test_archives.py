@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.browser.conftest import OpenReader
 from tests.browser.test_pictures import PHOTO
 from tests.support.sites import QuickstartSite
+from tests.support.visitor import HttpVisitor
 
 PAGE = "/accounts/archive/"
 
@@ -27,9 +28,8 @@ def worker(site: QuickstartSite) -> Iterator[int]:
 
 
 def test_the_page_of_an_archive_shows_its_end_without_being_loaded_again(
-    reader: OpenReader, visitor: SignUpVisitor, worker: int
+    reader: OpenReader, own: HttpVisitor, worker: int
 ) -> None:
-    own = visitor()
     me, plain = reader(own), reader(own, java_script_enabled=False)
     me.go_to(PAGE)
     me.page.get_by_role("button", name="Make my archive").click()
@@ -48,9 +48,8 @@ def test_the_page_of_an_archive_shows_its_end_without_being_loaded_again(
 
 @pytest.mark.nightly
 def test_an_archive_shows_posts_versions_and_pictures_without_a_network(
-    reader: OpenReader, visitor: SignUpVisitor, tmp_path: Path
+    reader: OpenReader, own: HttpVisitor, tmp_path: Path
 ) -> None:
-    own = visitor()
     me = reader(own, java_script_enabled=False)
     me.go_to("/")
     me.page.locator("[data-composer] textarea[name=text]").fill("With a picture")

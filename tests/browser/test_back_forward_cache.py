@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Error, expect
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import CHROMIUM_FLAGS, BrowserPage
 from tests.support.programs import need
-from tests.support.visitor import PASSWORD
+from tests.support.visitor import PASSWORD, HttpVisitor
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,7 @@ def test_back_shows_the_left_page_at_once_and_it_is_live(reader: OpenReader, vis
 
 
 @pytest.mark.nightly
-def test_back_after_a_change_loads_the_page_again(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own, friend = visitor(), visitor()
+def test_back_after_a_change_loads_the_page_again(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     own.follows(friend.handle)
     post = friend.publishes("words")
     own.publishes("words of the reader")
@@ -111,10 +110,7 @@ def test_after_logging_out_in_another_tab_back_shows_no_private_page(
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
-def test_after_logging_out_back_shows_no_private_page(
-    reader: OpenReader, visitor: SignUpVisitor, has_script: bool
-) -> None:
-    own = visitor()
+def test_after_logging_out_back_shows_no_private_page(reader: OpenReader, own: HttpVisitor, has_script: bool) -> None:
     own.publishes("for followers alone", audience="followers")
     me = reader(own, java_script_enabled=has_script)
     me.go_to("/")

@@ -5,6 +5,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.visitor import HttpVisitor
 
 WIDE: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -47,8 +48,7 @@ def test_a_card_never_covers_the_field_that_has_focus(reader: OpenReader, visito
     assert card["y"] >= box["y"] + box["height"] or card["y"] + card["height"] <= box["y"]
 
 
-def test_a_phone_loads_no_card(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_a_phone_loads_no_card(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("hello")
     me = reader(own, **PHONE)
     me.go_to("/public/")

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.visitor import HttpVisitor
 
 STOPS_JS = """(text) => {
   const stops = [];
@@ -37,18 +38,16 @@ ARABIC = "مرحبا بالعالم."
     ],
 )
 def test_each_line_of_a_post_has_the_direction_of_its_words(
-    reader: OpenReader, visitor: SignUpVisitor, text: str, directions: list[str]
+    reader: OpenReader, own: HttpVisitor, text: str, directions: list[str]
 ) -> None:
-    own = visitor()
     post = own.publishes(text.format(me=f"@{own.handle}"))
     opened = reader()
     opened.go_to(post["url"])
     assert opened.page.locator(".post-text").first.evaluate(STOPS_JS) == directions
 
 
-def test_each_line_of_every_text_of_a_person_has_its_own_direction(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_each_line_of_every_text_of_a_person_has_its_own_direction(reader: OpenReader, own: HttpVisitor) -> None:
     """The rule is one for all elements with dir="auto": profiles, quotes, announcements, reports, versions."""
-    own = visitor()
     opened = reader(own)
     opened.go_to(f"/@{own.handle}/")
     texts = opened.page.evaluate(

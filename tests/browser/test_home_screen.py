@@ -10,6 +10,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import CHROMIUM_FLAGS, BrowserPage
 from tests.support.programs import need
 from tests.support.push_device import PushDevice
+from tests.support.visitor import HttpVisitor
 
 STORED = """async () => {
   const found = [];
@@ -54,8 +55,7 @@ def test_a_page_without_a_connection_says_so_and_is_tried_again(reader: OpenRead
     me.complaints[:] = [text for text in me.complaints if "ERR_INTERNET_DISCONNECTED" not in text]
 
 
-def test_no_page_of_a_reader_is_in_a_cache_after_the_log_out(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_no_page_of_a_reader_is_in_a_cache_after_the_log_out(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("a post for nobody else")
     me = install(reader(own, service_workers="allow"))
     for path in ("/", f"/@{own.handle}/", "/accounts/settings/", "/notifications/", "/bookmarks/"):
@@ -120,10 +120,7 @@ def test_the_service_worker_sends_a_renewed_subscription_to_the_site(
 
 
 @pytest.mark.nightly
-def test_a_browser_with_push_offers_the_switch_and_others_say_why_not(
-    reader: OpenReader, visitor: SignUpVisitor
-) -> None:
-    own = visitor()
+def test_a_browser_with_push_offers_the_switch_and_others_say_why_not(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, permissions=["notifications"])
     me.go_to("/accounts/notifications/device/")
     expect(me.page.get_by_role("button", name="Turn on for this device")).to_be_visible()

@@ -40,9 +40,8 @@ def picture(me: BrowserPage, name: str) -> None:
 @pytest.mark.parametrize("viewport", [PHONE, LAPTOP], ids=["phone", "laptop"])
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_a_thread_is_one_entry_that_opens_in_reading_order(
-    reader: OpenReader, visitor: SignUpVisitor, viewport: dict[str, int], scripts: bool
+    reader: OpenReader, own: HttpVisitor, viewport: dict[str, int], scripts: bool
 ) -> None:
-    own = visitor()
     before = own.publishes("before the thread")["id"]
     thread = publish_thread(own, 6)
     after = own.publishes("after the thread")["id"]
@@ -69,10 +68,7 @@ def test_a_thread_is_one_entry_that_opens_in_reading_order(
         picture(me, f"joined-{viewport['width']}-{scripts}")
 
 
-def test_the_keyboard_opens_a_thread_and_walks_through_what_is_shown(
-    reader: OpenReader, visitor: SignUpVisitor
-) -> None:
-    own = visitor()
+def test_the_keyboard_opens_a_thread_and_walks_through_what_is_shown(reader: OpenReader, own: HttpVisitor) -> None:
     thread = publish_thread(own, 4)
     me = reader(own)
     me.go_to("/")
@@ -88,11 +84,8 @@ def test_the_keyboard_opens_a_thread_and_walks_through_what_is_shown(
     assert me.page.evaluate(focused) == thread[1]
 
 
-def test_a_browser_that_cannot_tell_what_is_shown_walks_through_all_posts(
-    reader: OpenReader, visitor: SignUpVisitor
-) -> None:
+def test_a_browser_that_cannot_tell_what_is_shown_walks_through_all_posts(reader: OpenReader, own: HttpVisitor) -> None:
     """Safari before 17.4."""
-    own = visitor()
     own.publishes("single")
     me = reader(own)
     me.page.add_init_script("delete Element.prototype.checkVisibility")
@@ -166,8 +159,7 @@ def test_a_deleted_post_leaves_a_thread_with_the_right_number(
     assert me.entry_ids() == [thread[3]]
 
 
-def test_back_leads_to_a_post_inside_an_opened_thread(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_back_leads_to_a_post_inside_an_opened_thread(reader: OpenReader, own: HttpVisitor) -> None:
     publish_thread(own, 12)
     me = reader(own)
     me.go_to("/")
@@ -187,8 +179,7 @@ def box_top(target: Locator) -> float:
     return box["y"] if box else -1.0
 
 
-def test_a_thread_reads_from_right_to_left_in_arabic(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_a_thread_reads_from_right_to_left_in_arabic(reader: OpenReader, own: HttpVisitor) -> None:
     publish_thread(own, 5)
     for viewport in (PHONE, LAPTOP):
         me = reader(own, viewport=viewport, locale="ar", extra_http_headers={**own.headers, "Accept-Language": "ar"})
@@ -203,9 +194,8 @@ def test_a_thread_reads_from_right_to_left_in_arabic(reader: OpenReader, visitor
         picture(me, f"joined-arabic-{viewport['width']}")
 
 
-def test_an_opened_thread_stays_open_and_keeps_its_own_places(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_an_opened_thread_stays_open_and_keeps_its_own_places(reader: OpenReader, own: HttpVisitor) -> None:
     """A new post of the thread does not close it, a click opens the post itself, a boost of a part stays outside."""
-    own = visitor()
     thread = publish_thread(own, 4)
     me = reader(own)
     me.go_to_live("/")

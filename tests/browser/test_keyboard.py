@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
 from tests.support.chromium import BrowserPage, tab_to
-from tests.support.visitor import PASSWORD
+from tests.support.visitor import PASSWORD, HttpVisitor
 
 
 def test_a_reader_signs_up_publishes_and_logs_out_without_a_mouse(reader: OpenReader, visitor: SignUpVisitor) -> None:
@@ -84,8 +84,7 @@ def logs_out(me: BrowserPage) -> None:
 
 
 @pytest.mark.nightly
-def test_single_keys_move_between_posts_and_can_be_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_single_keys_move_between_posts_and_can_be_turned_off(reader: OpenReader, own: HttpVisitor) -> None:
     ids = [own.publishes(f"words {number}")["id"] for number in range(3)][::-1]
     me = reader(own)
     me.go_to("/")
@@ -123,8 +122,7 @@ def test_single_keys_move_between_posts_and_can_be_turned_off(reader: OpenReader
 
 
 @pytest.mark.nightly
-def test_a_key_shows_a_new_post_and_focuses_it(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own, friend = visitor(), visitor()
+def test_a_key_shows_a_new_post_and_focuses_it(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     own.follows(friend.handle)
     me = reader(own)
     me.go_to_live("/")

@@ -10,12 +10,12 @@ from django.utils.formats import number_format
 from django.utils.translation import ngettext
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import OpenReader, SignUpVisitor, open_context, sign_up_visitor
+from tests.browser.conftest import OpenReader, open_context, sign_up_visitor
 from tests.browser.test_pages import ANONYMOUS, REFUSALS, SIGNED_IN, STAFF, UNCHANGED, prepare_scene
 from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems
 from tests.support.sites import QuickstartSite
-from tests.support.visitor import PASSWORD
+from tests.support.visitor import PASSWORD, HttpVisitor
 
 PHONE, LAPTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
 COUNTED = {"new": ("1 new post", "{n} new posts"), "left": ("1 character left", "{n} characters left")}
@@ -63,9 +63,8 @@ def is_inside_window(page: Page, selector: str) -> bool:
 
 @pytest.mark.parametrize("viewport", [PHONE, pytest.param(LAPTOP, marks=pytest.mark.nightly)], ids=["phone", "laptop"])
 def test_a_reader_of_arabic_logs_in_posts_and_answers(
-    site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor, viewport: dict[str, int]
+    site: QuickstartSite, reader: OpenReader, own: HttpVisitor, friend: HttpVisitor, viewport: dict[str, int]
 ) -> None:
-    own, friend = visitor(), visitor()
     own.follows(friend.handle)
     browser = reader(locale="ar", viewport=viewport, extra_http_headers=own.headers)
     page = browser.page
@@ -99,8 +98,7 @@ def test_a_reader_of_arabic_logs_in_posts_and_answers(
 
 
 @pytest.mark.nightly
-def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("a post")
     for locale, scale in (("en", "none"), ("ar", "-1 1")):
         page = reader(own, locale=locale)
@@ -123,9 +121,8 @@ def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, vis
     ],
 )
 def test_times_are_written_as_in_the_region_of_the_reader(
-    reader: OpenReader, visitor: SignUpVisitor, locale: str, text: str
+    reader: OpenReader, own: HttpVisitor, locale: str, text: str
 ) -> None:
-    own = visitor()
     answer = own.post("/drafts/", text="words for later", scheduled_at="2031-12-24T18:00")
     assert answer.status_code in {200, 201}, answer.text
     me = reader(own, locale=locale, timezone_id="UTC")
@@ -134,10 +131,9 @@ def test_times_are_written_as_in_the_region_of_the_reader(
 
 
 def test_the_time_of_a_scheduled_post_stays_if_the_browser_restores_the_field(
-    reader: OpenReader, visitor: SignUpVisitor
+    reader: OpenReader, own: HttpVisitor
 ) -> None:
     """Firefox restores the local time after a reload, before the script starts."""
-    own = visitor()
     post = own.post("/drafts/", text="words for later", scheduled_at="2031-07-24T10:00").json()
     me = reader(own, timezone_id="Europe/Berlin")
     me.go_to(f"/drafts/{post['id']}/")
@@ -154,8 +150,7 @@ def test_the_time_of_a_scheduled_post_stays_if_the_browser_restores_the_field(
 
 
 @pytest.mark.parametrize("tag", ["en-GB-u-ca-buddhist", pytest.param("en-GB@posix", marks=pytest.mark.nightly)])
-def test_a_region_with_extensions_stops_no_script(reader: OpenReader, visitor: SignUpVisitor, tag: str) -> None:
-    own = visitor()
+def test_a_region_with_extensions_stops_no_script(reader: OpenReader, own: HttpVisitor, tag: str) -> None:
     own.post("/drafts/", text="words for later", scheduled_at="2031-12-24T18:00")
     me = reader(own, timezone_id="UTC")
     me.page.add_init_script(f"Object.defineProperty(navigator, 'languages', {{get: () => ['{tag}']}})")

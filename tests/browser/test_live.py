@@ -163,10 +163,7 @@ def test_more_than_a_hundred_missed_posts_are_a_gap_that_the_reader_can_fill(
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("timeline", ["public", "profile", "list"])
-def test_other_timelines_are_live(
-    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor, timeline: str
-) -> None:
-    own = visitor()
+def test_other_timelines_are_live(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor, timeline: str) -> None:
     path = {"public": "/public/", "profile": f"/@{friend.handle}/"}.get(timeline)
     if path is None:
         made = own.post("/lists/", title="Good people").json()
@@ -267,9 +264,8 @@ def test_posts_that_arrive_while_a_gap_is_filled_wait_in_the_pill(reader: OpenRe
 
 
 def test_a_forbidden_timeline_ends_alone_and_the_socket_reconnects(
-    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
-    own = visitor()
     path = f"/lists/{own.post('/lists/', title='Good people').json()['id']}/"
     me, frames = reader(own), list[object]()
     me.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
@@ -309,9 +305,8 @@ def test_a_lost_connection_is_shown_while_it_lasts_and_a_failed_like_shows_why(
 
 @pytest.mark.nightly
 def test_the_pill_does_not_cover_the_way_to_the_last_read_post(
-    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
-    own = visitor()
     own.follows(friend.handle)
     posts = [friend.publishes(f"words {number}") for number in range(10)]
     me = reader(own)

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.visitor import HttpVisitor
 
 PHONE = {"width": 320, "height": 640}
 LEAST = 90
@@ -79,8 +80,7 @@ def test_log_in_and_sign_up_need_no_sideways_scrolling_with_text_of_double_size(
             assert page.page.evaluate(overflow) <= 0, (locale, path)
 
 
-def test_no_name_is_cut_before_the_script_shortens_the_times(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_no_name_is_cut_before_the_script_shortens_the_times(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("a post with a time")
     me = reader(own, viewport={"width": 360, "height": 800})
     waiting: list[Route] = []

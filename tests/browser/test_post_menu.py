@@ -4,10 +4,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.visitor import HttpVisitor
 
 
-def test_a_click_on_the_text_opens_the_post_and_back_returns(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_a_click_on_the_text_opens_the_post_and_back_returns(reader: OpenReader, own: HttpVisitor) -> None:
     post = own.publishes("open me by my words")
     me = reader(own)
     me.go_to("/public/")
@@ -18,8 +18,7 @@ def test_a_click_on_the_text_opens_the_post_and_back_returns(reader: OpenReader,
 
 
 @pytest.mark.nightly
-def test_a_click_beside_an_open_menu_only_closes_it(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_a_click_beside_an_open_menu_only_closes_it(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("stay here")
     me = reader(own)
     me.go_to("/")
@@ -30,8 +29,7 @@ def test_a_click_beside_an_open_menu_only_closes_it(reader: OpenReader, visitor:
     assert me.page.url == me.url + "/"
 
 
-def test_a_menu_fits_with_large_text_on_a_small_phone(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_a_menu_fits_with_large_text_on_a_small_phone(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("large text")
     me = reader(own, viewport={"width": 180, "height": 370})  # 360 pixels with text of 200 %
     me.go_to("/")
@@ -41,8 +39,7 @@ def test_a_menu_fits_with_large_text_on_a_small_phone(reader: OpenReader, visito
     assert 0 <= menu["x"] <= menu["x"] + menu["width"] <= 180, menu
 
 
-def test_a_menu_at_the_bottom_of_the_window_is_scrolled_into_view(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_a_menu_at_the_bottom_of_the_window_is_scrolled_into_view(reader: OpenReader, own: HttpVisitor) -> None:
     for number in range(6):
         own.publishes(f"a post for the height of the page: {number}")
     me = reader(own, viewport={"width": 360, "height": 800})

@@ -13,9 +13,8 @@ from tests.support.visitor import HttpVisitor
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_reader_switches_replies_on_and_they_stay(
-    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor, scripts: bool, width: int
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor, scripts: bool, width: int
 ) -> None:
-    own = visitor()
     question = own.publishes("a question")
     friend.publishes(f"an answer to {own.handle}", in_reply_to=question["id"])
     for signed_in in (True, False):

@@ -133,8 +133,7 @@ def test_the_next_boost_replaces_a_withdrawn_boost(reader: OpenReader, visitor: 
 
 
 @pytest.mark.nightly
-def test_an_own_boost_disappears_with_its_button(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_an_own_boost_disappears_with_its_button(reader: OpenReader, visitor: SignUpVisitor, own: HttpVisitor) -> None:
     post = visitor().publishes("hello")
     assert own.post(f"/posts/{post['id']}/boost/").status_code == 200
     me = reader(own)

@@ -21,8 +21,7 @@ def place_of(reader: BrowserPage) -> int:
     return index
 
 
-def test_posts_in_sight_are_marked_as_read_on_every_device(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_posts_in_sight_are_marked_as_read_on_every_device(reader: OpenReader, own: HttpVisitor) -> None:
     published(own, 3)
     me = reader(own)
     with me.page.expect_response("**/positions/"):
@@ -39,8 +38,7 @@ def test_posts_in_sight_are_marked_as_read_on_every_device(reader: OpenReader, v
 
 
 @pytest.mark.nightly
-def test_older_posts_load_automatically_until_that_is_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_older_posts_load_automatically_until_that_is_turned_off(reader: OpenReader, own: HttpVisitor) -> None:
     published(own, 35)
     me = reader(own)
     me.go_to("/?limit=5")
@@ -84,8 +82,7 @@ def test_a_visitors_choice_stays_on_the_device(reader: OpenReader, visitor: Sign
 
 
 @pytest.mark.nightly
-def test_a_reader_chooses_a_day_without_a_script(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_a_reader_chooses_a_day_without_a_script(reader: OpenReader, own: HttpVisitor) -> None:
     published(own, 2)
     me = reader(own, java_script_enabled=False)
     me.go_to("/")

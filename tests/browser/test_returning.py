@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import BrowserPage
+from tests.support.visitor import HttpVisitor
 
 
 def height_of(me: BrowserPage, post_id: str) -> float | None:
@@ -60,10 +61,7 @@ def test_reload_and_back_lead_to_the_same_post_at_the_same_height(reader: OpenRe
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("way", ["scrolling", "link to the page"])
-def test_a_reader_who_went_to_the_top_is_shown_the_newest_post(
-    reader: OpenReader, visitor: SignUpVisitor, way: str
-) -> None:
-    own = visitor()
+def test_a_reader_who_went_to_the_top_is_shown_the_newest_post(reader: OpenReader, own: HttpVisitor, way: str) -> None:
     for number in range(12):
         own.publishes(f"words {number}")
     me = reader(own)

@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import BrowserPage
+from tests.support.visitor import HttpVisitor
 
 
 def shown(reader: BrowserPage) -> list[str]:
@@ -41,8 +42,7 @@ def test_new_replies_wait_behind_a_pill_and_appear_at_their_places(reader: OpenR
 
 
 @pytest.mark.nightly
-def test_an_own_reply_appears_without_a_pill(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own, friend = visitor(), visitor()
+def test_an_own_reply_appears_without_a_pill(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     first = friend.publishes("first")
     me = reader(own)
     me.go_to_live(first["url"])
@@ -55,8 +55,7 @@ def test_an_own_reply_appears_without_a_pill(reader: OpenReader, visitor: SignUp
 
 
 @pytest.mark.nightly
-def test_the_post_itself_stays_in_sight_below_many_ancestors(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    own = visitor()
+def test_the_post_itself_stays_in_sight_below_many_ancestors(reader: OpenReader, own: HttpVisitor) -> None:
     post = own.publishes("0 " + "long " * 80)
     for number in range(1, 12):
         post = own.publishes(f"{number} " + "long " * 80, in_reply_to=post["id"])

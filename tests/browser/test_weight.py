@@ -5,9 +5,10 @@ import re
 
 import httpx
 
-from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.browser.conftest import OpenReader
 from tests.support.page_weight import PHONE, weigh_page
 from tests.support.sites import QuickstartSite
+from tests.support.visitor import HttpVisitor
 
 MAX_WIRE_BYTES = 45_000
 MAX_REQUESTS = 10
@@ -17,9 +18,8 @@ IMPORT = re.compile(r"""(?:from|import)\s*\(?["']([^"']+)["']""")
 
 
 def test_the_first_page_and_the_next_one_load_few_bytes(
-    site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
+    site: QuickstartSite, reader: OpenReader, own: HttpVisitor
 ) -> None:
-    own = visitor()
     for number in range(30):
         own.publishes(f"words {number} of some length, as people write them, with #hashtag and @{own.handle}")
     me = reader(own, **PHONE)

@@ -22,8 +22,7 @@ async def test_a_new_account_is_found_by_handle_and_id(world):
     assert (await world.accounts.get_by_handle("alice")).version == 1
 
 
-async def test_concurrent_changes_of_preferences_are_all_kept(world):
-    alice = await world.sign_up("alice")
+async def test_concurrent_changes_of_preferences_are_all_kept(world, alice):
     changes = [{"language": "de"}, {"opens_warnings": True}, {"is_discoverable": False}, {"audience": "followers"}]
     await asyncio.gather(
         *(
@@ -54,9 +53,8 @@ async def test_one_of_twenty_concurrent_sign_ups_gets_the_handle(world, store):
     assert await world.accounts.authenticate("alice", password)
 
 
-async def test_a_sign_up_that_loses_its_handle_stores_nothing(world, store):
+async def test_a_sign_up_that_loses_its_handle_stores_nothing(world, alice, store):
     """Call the repository directly, as if both sign-ups had seen a free handle."""
-    alice = await world.sign_up("alice")
     alice.id = None
     assert await world.account_repository.create(alice) is None
     assert await world.accounts.find(AccountId(2)) is None
@@ -109,8 +107,7 @@ async def test_a_sign_up_without_a_reply_stores_a_whole_account_or_none(store):
     assert await AccountWorld(store).accounts.authenticate("alice", PASSWORD)
 
 
-async def test_a_repeated_account_id_overwrites_no_account(world, store):
-    alice = await world.sign_up("alice")
+async def test_a_repeated_account_id_overwrites_no_account(world, alice, store):
     await store.node(keys.account_ids()).execute("SET", keys.account_ids(), 0)
     bob = await world.sign_up("bob")
     assert bob.id != alice.id
@@ -170,23 +167,20 @@ async def test_a_hash_by_older_rules_is_renewed_at_sign_in(world, settings):
     assert (await world.accounts.find(alice.id)).password == signed_in.password
 
 
-async def test_a_new_password_replaces_the_old_one(world):
-    alice = await world.sign_up()
+async def test_a_new_password_replaces_the_old_one(world, alice):
     await world.accounts.change_password(account=alice, old=PASSWORD, new="another one 7")
     assert await world.accounts.authenticate("alice", PASSWORD) is None
     assert await world.accounts.authenticate("alice", "another one 7")
 
 
-async def test_a_wrong_old_password_changes_nothing(world):
-    alice = await world.sign_up()
+async def test_a_wrong_old_password_changes_nothing(world, alice):
     with pytest.raises(FieldErrors) as refused:
         await world.accounts.change_password(account=alice, old="wrong", new="another one 7")
     assert list(refused.value.fields) == ["old_password"]
     assert await world.accounts.authenticate("alice", PASSWORD)
 
 
-async def test_one_of_several_concurrent_password_changes_succeeds(world):
-    alice = await world.sign_up()
+async def test_one_of_several_concurrent_password_changes_succeeds(world, alice):
     changes = [world.accounts.change_password(account=alice, old=PASSWORD, new=f"new one {n}") for n in range(5)]
     outcomes = await asyncio.gather(*changes, return_exceptions=True)
     won = [n for n, outcome in enumerate(outcomes) if not isinstance(outcome, BaseException)]
@@ -194,8 +188,7 @@ async def test_one_of_several_concurrent_password_changes_succeeds(world):
     assert await world.accounts.authenticate("alice", f"new one {won[0]}")
 
 
-async def test_a_profile_edit_shows_and_raises_the_version(world):
-    alice = await world.sign_up()
+async def test_a_profile_edit_shows_and_raises_the_version(world, alice):
     edited = await world.accounts.edit_profile(
         account_id=alice.id, display_name=" Alice  A. ", bio="Hi\r\nthere", link="https://example.org"
     )
@@ -207,8 +200,7 @@ async def test_a_profile_edit_shows_and_raises_the_version(world):
     assert same.version == 2
 
 
-async def test_a_picture_of_an_account_is_set_and_removed(world):
-    alice = await world.sign_up()
+async def test_a_picture_of_an_account_is_set_and_removed(world, alice):
     assert (alice.avatar, alice.header) == ("", "")
     await world.accounts.set_picture(account_id=alice.id, kind="avatar", name="5-secret")
     await world.accounts.set_picture(account_id=alice.id, kind="header", name="6-secret")
@@ -220,15 +212,13 @@ async def test_a_picture_of_an_account_is_set_and_removed(world):
     assert (await world.accounts.find(alice.id)).avatar == ""
 
 
-async def test_a_deleted_account_has_no_pictures(world):
-    alice = await world.sign_up()
+async def test_a_deleted_account_has_no_pictures(world, alice):
     await world.accounts.set_picture(account_id=alice.id, kind="avatar", name="5-secret")
     await world.accounts.delete(account_id=alice.id)
     assert (await world.accounts.find(alice.id)).avatar == ""
 
 
-async def test_an_edit_names_every_field_that_is_wrong(world):
-    alice = await world.sign_up()
+async def test_an_edit_names_every_field_that_is_wrong(world, alice):
     with pytest.raises(FieldErrors) as refused:
         await world.accounts.edit_profile(account_id=alice.id, display_name="", bio="x" * 501, link="javascript:x")
     assert set(refused.value.fields) == {"display_name", "bio", "link"}

@@ -29,8 +29,7 @@ async def test_django_authenticates_by_handle_and_password(world):
     assert await aauthenticate(username=None, password=PASSWORD) is None
 
 
-async def test_django_logs_in_and_out(world):
-    alice = await world.sign_up()
+async def test_django_logs_in_and_out(world, alice):
     request = request_with()
     await alogin(request, alice)
     await request.session.asave()
@@ -54,8 +53,7 @@ async def test_a_cookie_set_before_the_login_is_invalid_after_it(world):
     assert (await world.account_of(request.session)).id == alice.id
 
 
-async def test_djangos_test_client_signs_in(world, settings):
-    alice = await world.sign_up()
+async def test_djangos_test_client_signs_in(world, alice, settings):
     client = AsyncClient()
     await client.aforce_login(alice)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
@@ -64,8 +62,7 @@ async def test_djangos_test_client_signs_in(world, settings):
     assert await world.account_of(cookie) is None
 
 
-async def test_django_does_not_authenticate_a_suspended_account(world):
-    alice = await world.sign_up()
+async def test_django_does_not_authenticate_a_suspended_account(world, alice):
     session = await world.sign_in(alice)
     await world.accounts.suspend(account_id=alice.id)
     assert (await aget_user(request_with(session.session_key))).is_anonymous
@@ -79,8 +76,7 @@ async def test_django_does_not_authenticate_an_account_that_waits_for_its_deleti
     assert await aauthenticate(username="alice", password=PASSWORD) is None
 
 
-async def test_synchronous_methods_are_refused(world):
-    alice = await world.sign_up()
+async def test_synchronous_methods_are_refused(alice):
     with pytest.raises(SynchronousOnlyOperation):
         authenticate(username="alice", password=PASSWORD)
     for call in (alice.save, alice.delete, lambda: alice.check_password(PASSWORD), lambda: alice.set_password("x")):

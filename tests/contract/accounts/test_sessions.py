@@ -14,8 +14,12 @@ from socialsite.ids import AccountId
 from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
 
 
-async def test_a_cookie_authenticates_its_account(world, alice):
-    session = await world.sign_in(alice)
+@pytest.fixture
+async def session(world, alice):
+    return await world.sign_in(alice)
+
+
+async def test_a_cookie_authenticates_its_account(world, alice, session):
     assert session.session_key.startswith(f"{alice.id}.")
     account, loaded = await world.sessions.load(session.session_key, NOW_MS)
     assert account.id == alice.id
@@ -24,8 +28,7 @@ async def test_a_cookie_authenticates_its_account(world, alice):
     assert not loaded.is_empty()
 
 
-async def test_an_unknown_cookie_authenticates_no_account(world, alice):
-    session = await world.sign_in(alice)
+async def test_an_unknown_cookie_authenticates_no_account(world, alice, session):
     bob = await world.sign_up("bob")
     secret = session.session_key.split(".")[1]
     for cookie in (
@@ -59,8 +62,7 @@ async def test_nothing_is_stored_for_anonymous_visitors(world, deployment):
     assert deployment.all_keys() == []
 
 
-async def test_the_token_itself_is_nowhere_in_the_store(world, alice, deployment):
-    session = await world.sign_in(alice)
+async def test_the_token_itself_is_nowhere_in_the_store(world, session, deployment):
     secret = session.session_key.split(".")[1].encode()
     for key in deployment.all_keys():
         assert secret.decode() not in key
@@ -68,16 +70,14 @@ async def test_the_token_itself_is_nowhere_in_the_store(world, alice, deployment
             assert secret not in (client.dump(key) or b"")
 
 
-async def test_a_session_idle_for_two_weeks_is_over(world, alice):
-    session = await world.sign_in(alice)
+async def test_a_session_idle_for_two_weeks_is_over(world, session):
     world.clock.advance(14 * DAY_MS - 1)
     assert await world.account_of(session)
     world.clock.advance(14 * DAY_MS)
     assert await world.account_of(session) is None
 
 
-async def test_a_session_in_use_is_over_after_ninety_days(world, alice):
-    session = await world.sign_in(alice)
+async def test_a_session_in_use_is_over_after_ninety_days(world, session):
     for _ in range(8):
         world.clock.advance(11 * DAY_MS)
         assert await world.account_of(session)
@@ -85,8 +85,7 @@ async def test_a_session_in_use_is_over_after_ninety_days(world, alice):
     assert await world.account_of(session) is None
 
 
-async def test_the_store_deletes_an_expired_session(world, alice, store):
-    session = await world.sign_in(alice)
+async def test_the_store_deletes_an_expired_session(world, alice, session, store):
     stored, index = keys.session(alice.id, session.session_id), keys.session_index(alice.id)
     ttls = await store.execute_all([("PTTL", stored), ("PTTL", index)])
     assert all(14 * DAY_MS - 60_000 < ttl <= 14 * DAY_MS for ttl in ttls)
@@ -99,8 +98,7 @@ async def test_the_store_deletes_an_expired_session(world, alice, store):
     assert 5 * DAY_MS - 60_000 < ttl <= 5 * DAY_MS
 
 
-async def test_last_use_is_written_at_most_once_a_minute(world, alice, store):
-    session = await world.sign_in(alice)
+async def test_last_use_is_written_at_most_once_a_minute(world, alice, session, store):
     index = keys.session_index(alice.id)
     score = ("ZSCORE", index, session.session_id)
     world.clock.advance(59_999)
@@ -111,31 +109,27 @@ async def test_last_use_is_written_at_most_once_a_minute(world, alice, store):
     assert int(float((await store.execute_all([score]))[0])) == NOW_MS + 60_000
 
 
-async def test_a_session_missing_from_its_accounts_index_is_invalid(world, alice, store):
-    session = await world.sign_in(alice)
+async def test_a_session_missing_from_its_accounts_index_is_invalid(world, alice, session, store):
     index = keys.session_index(alice.id)
     await store.node(index).execute("ZREM", index, session.session_id)
     assert await world.account_of(session) is None
     assert await store.node(index).execute("EXISTS", keys.session(alice.id, session.session_id)) == 1
 
 
-async def test_an_index_entry_without_a_session_is_ignored(world, alice, store):
-    session = await world.sign_in(alice)
+async def test_an_index_entry_without_a_session_is_ignored(world, alice, session, store):
     stored = keys.session(alice.id, session.session_id)
     await store.node(stored).execute("DEL", stored)
     assert await world.account_of(session) is None
     assert await world.sessions.list_sessions(alice.id) == []
 
 
-async def test_an_unreadable_session_is_invalid(world, alice, store):
-    session = await world.sign_in(alice)
+async def test_an_unreadable_session_is_invalid(world, alice, session, store):
     stored = keys.session(alice.id, session.session_id)
     await store.node(stored).execute("SET", stored, b"\xc1 not msgpack")
     assert await world.account_of(session) is None
 
 
-async def test_a_late_save_does_not_restore_an_ended_session(world, alice):
-    session = await world.sign_in(alice)
+async def test_a_late_save_does_not_restore_an_ended_session(world, alice, session):
     _, elsewhere = await world.sessions.load(session.session_key, NOW_MS)
     await world.sessions.end_all(alice.id)
     await elsewhere.aset("theme", "dark")
@@ -145,15 +139,13 @@ async def test_a_late_save_does_not_restore_an_ended_session(world, alice):
     assert await world.account_of(session) is None
 
 
-async def test_values_saved_in_a_session_are_read_again(world, alice):
-    session = await world.sign_in(alice)
+async def test_values_saved_in_a_session_are_read_again(world, session):
     await session.aset("theme", {"name": "dark", "at": 7})
     await session.asave()
     assert await SessionStore(session.session_key, sessions=world.sessions).aget("theme") == {"name": "dark", "at": 7}
 
 
-async def test_a_cycled_session_keeps_data_and_age_under_a_new_token(world, alice):
-    session = await world.sign_in(alice)
+async def test_a_cycled_session_keeps_data_and_age_under_a_new_token(world, session):
     old = session.session_key
     world.clock.advance(30 * 60_000)
     await session.aset("theme", "dark")
@@ -166,8 +158,7 @@ async def test_a_cycled_session_keeps_data_and_age_under_a_new_token(world, alic
     assert loaded.created_ms == NOW_MS
 
 
-async def test_a_session_of_another_account_gets_a_new_token(world, alice):
-    session = await world.sign_in(alice)
+async def test_a_session_of_another_account_gets_a_new_token(world, session):
     old, bob = session.session_key, await world.sign_up("bob")
     await session.aset("_auth_user_id", str(bob.id))
     await session.aset("_auth_user_hash", bob.get_session_auth_hash())
@@ -207,8 +198,7 @@ async def test_many_sessions_are_checked_concurrently(world, alice):
     assert await world.sessions.are_sessions_active([]) == []
 
 
-async def test_a_load_is_one_round_trip_of_three_commands(world, alice):
-    session = await world.sign_in(alice)
+async def test_a_load_is_one_round_trip_of_three_commands(world, alice, session):
     commands = world.sessions.read_session_commands(session.session_key)
     replies = await world.store.execute_all(commands)
     account, loaded = world.sessions.parse_session_replies(session.session_key, replies, NOW_MS)
@@ -217,16 +207,14 @@ async def test_a_load_is_one_round_trip_of_three_commands(world, alice):
     assert loaded.session_key == session.session_key
 
 
-async def test_synchronous_methods_are_refused(world, alice):
-    session = await world.sign_in(alice)
+async def test_synchronous_methods_are_refused(world, session):
     unread = SessionStore(session.session_key, sessions=world.sessions)
     for call in (unread.save, unread.create, unread.load, unread.delete, lambda: unread["x"]):
         with pytest.raises(SynchronousOnlyOperation):
             call()
 
 
-async def test_djangos_session_interface_finds_its_services_by_the_event_loop(world, alice):
-    session = await world.sign_in(alice)
+async def test_djangos_session_interface_finds_its_services_by_the_event_loop(world, alice, session):
     again = SessionStore(session.session_key)
     assert await again.aget("_auth_user_id") == str(alice.id)
     await again.aflush()
@@ -249,8 +237,7 @@ async def test_a_new_password_ends_every_session_but_the_one_given(world, alice)
 
 
 @pytest.mark.parametrize("end", ["suspend", "delete"])
-async def test_the_end_of_an_account_ends_its_sessions(world, alice, end):
-    session = await world.sign_in(alice)
+async def test_the_end_of_an_account_ends_its_sessions(world, alice, session, end):
     if end == "suspend":
         await world.accounts.suspend(account_id=alice.id)
     else:

@@ -21,8 +21,7 @@ async def trim(town: SampleSite, **options: Any) -> dict[str, int]:
     return dict(await Trimming(town.services.audit_context, second_check_after_s=0.01).trim(**options))
 
 
-async def test_a_site_within_its_caps_loses_nothing(world: World, deployment: Deployment) -> None:
-    town = await SampleSite.build(world)
+async def test_a_site_within_its_caps_loses_nothing(town: SampleSite, deployment: Deployment) -> None:
     before = deployment.all_keys()
     assert await trim(town) == {}
     assert deployment.all_keys() == before
@@ -50,8 +49,7 @@ async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, red
     assert int(entries[-1]) < 0
 
 
-async def test_leftovers_are_deleted_and_used_data_stays(world: World) -> None:
-    town = await SampleSite.build(world)
+async def test_leftovers_are_deleted_and_used_data_stays(town: SampleSite) -> None:
     index = account_keys.session_index(town.bob.id)
     await town.execute("ZADD", index, 5, "c" * 64)
     await town.execute("PEXPIRE", index, 100_000)
@@ -62,8 +60,7 @@ async def test_leftovers_are_deleted_and_used_data_stays(world: World) -> None:
     assert (await town.services.lists.lists(town.alice.id)).lists == (town.list,)
 
 
-async def test_dead_letters_are_trimmed_to_their_cap(world: World) -> None:
-    town = await SampleSite.build(world)
+async def test_dead_letters_are_trimmed_to_their_cap(town: SampleSite) -> None:
     node = town.services.store.node(town.services.outbox.dead_letters_key)
     letter = (
         "XADD",

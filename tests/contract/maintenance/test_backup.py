@@ -84,8 +84,7 @@ async def _search_keys(store: Store) -> set[Key]:
     return {key async for some in scan_store(store) for key in some if key.component == "search"}
 
 
-async def test_a_backup_omits_caches_and_short_lived_keys(world: World, tmp_path: Path) -> None:
-    town = await SampleSite.build(world)
+async def test_a_backup_omits_caches_and_short_lived_keys(world: World, town: SampleSite, tmp_path: Path) -> None:
     await town.execute("SET", Key("limits", tag="a1", name="post:5"), 1)
     path = tmp_path / "site.backup"
     await write_backup(world.services, path)
@@ -128,9 +127,8 @@ async def busy(town: SampleSite) -> AsyncIterator[list[int]]:
 
 
 async def test_a_backup_during_activity_is_restored_without_damage(
-    world: World, restored: Services, tmp_path: Path
+    world: World, town: SampleSite, restored: Services, tmp_path: Path
 ) -> None:
-    town = await SampleSite.build(world)
     standing = [(await town.bob.publishes("before the backup")).id for _ in range(300)]
     async with busy(town) as deleted:
         await asyncio.sleep(0.3)

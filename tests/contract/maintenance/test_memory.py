@@ -98,8 +98,7 @@ async def test_a_sample_estimates_the_complete_measurement(services: Services, t
     assert share > 0.9
 
 
-async def test_posts_are_counted_by_age(world: World, services: Services) -> None:
-    town = await SampleSite.build(world)
+async def test_posts_are_counted_by_age(town: SampleSite, services: Services) -> None:
     meter = MemoryMeter(services.store)
     report = await meter.measure(services.clock.now_ms())
     assert report.posts_per_day() == 3

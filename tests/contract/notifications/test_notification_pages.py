@@ -124,7 +124,7 @@ async def test_a_short_page_is_full_after_many_hidden_notifications(
 
 
 async def test_a_thousand_hidden_notifications_cost_few_reads(
-    three: ThreePeople, alice: Person, bob: Person, carol: Person, services: Services, deployment: Deployment
+    alice: Person, bob: Person, carol: Person, services: Services, deployment: Deployment
 ) -> None:
     await carol.follows(alice)
     key = keys.notifications(alice.id)

@@ -66,9 +66,8 @@ async def test_partitions_have_different_tags(services: Services, deployment: De
 
 
 async def test_home_pages_reach_the_oldest_post_and_a_deleted_account_leaves_no_feed(
-    services: Services, deployment: Deployment
+    services: Services, deployment: Deployment, world: World
 ) -> None:
-    world = World(services)
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     posts = [await alice.publishes(f"post {n}") for n in range(50)]

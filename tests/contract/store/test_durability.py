@@ -161,8 +161,7 @@ def lagging_replica(cluster: RedisCluster) -> Iterator[None]:
         cluster.replicas[0].signal(signal.SIGCONT)
 
 
-async def test_a_confirmed_post_is_on_the_replica(services: Services, cluster: RedisCluster) -> None:
-    world = World(services)
+async def test_a_confirmed_post_is_on_the_replica(services: Services, cluster: RedisCluster, world: World) -> None:
     author, reader = await world.people("author", "reader")
     await until_confirmed(lambda: reader.follows(author))
     assert await reader.home_ids() == []
@@ -176,9 +175,8 @@ async def test_a_confirmed_post_is_on_the_replica(services: Services, cluster: R
 
 
 async def test_without_the_replica_nothing_is_acknowledged_and_a_retry_publishes_once(
-    services: Services, cluster: RedisCluster
+    services: Services, cluster: RedisCluster, world: World
 ) -> None:
-    world = World(services)
     alice = await world.person("alice")
     with lagging_replica(cluster), pytest.raises(PostUnconfirmed):
         await alice.publishes("hello", key="k")
@@ -190,9 +188,8 @@ async def test_without_the_replica_nothing_is_acknowledged_and_a_retry_publishes
 
 
 async def test_a_repeated_request_is_not_answered_before_the_post_of_the_first_is_confirmed(
-    services: Services, cluster: RedisCluster
+    services: Services, cluster: RedisCluster, world: World
 ) -> None:
-    world = World(services)
     alice = await world.person("alice")
     post = await until_confirmed(lambda: alice.publishes("hello", key="k"))
     with lagging_replica(cluster):
@@ -204,9 +201,8 @@ async def test_a_repeated_request_is_not_answered_before_the_post_of_the_first_i
 
 
 async def test_a_deletion_is_not_acknowledged_before_a_replica_has_it_nor_is_its_repetition(
-    services: Services, cluster: RedisCluster
+    services: Services, cluster: RedisCluster, world: World
 ) -> None:
-    world = World(services)
     alice = await world.person("alice")
     post = await until_confirmed(lambda: alice.publishes("hello", key="k"))
     with lagging_replica(cluster):
@@ -237,9 +233,8 @@ async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(services: Se
 
 
 async def test_a_push_without_confirmation_of_a_replica_can_be_repeated(
-    services: Services, cluster: RedisCluster
+    services: Services, cluster: RedisCluster, world: World
 ) -> None:
-    world = World(services)
     author, reader = await world.people("author", "reader")
     await until_confirmed(lambda: reader.follows(author))
     assert await reader.home_ids() == []
