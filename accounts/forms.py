@@ -194,8 +194,6 @@ class InvitationForm(forms.Form):
 
 
 class NextForm(forms.Form):
-    """A form that redirects to `next`."""
-
     next = forms.CharField(required=False, max_length=NEXT_MAX_LENGTH, widget=forms.HiddenInput)
 
 
@@ -269,7 +267,6 @@ class LinkField(forms.CharField):
 
 
 def make_profile_inputs(text: ProfileText) -> dict[str, forms.Field]:
-    """Return the inputs of a text of the profile by their names."""
     match text.kind:
         case "name" | "text":
             more: Any = {"required": text.kind == "name", "rows": text.rows}

@@ -121,10 +121,7 @@ def measure(crowd: Crowd) -> MeasuredSite:
         site.add("memory of the servers", site.memory() / GB, "GB", resident)
         try:
             asyncio.run(measure_visits(site))
-        except (
-            RuntimeError,
-            AssertionError,
-        ) as error:  # a busy machine refuses posts
+        except (RuntimeError, AssertionError) as error:  # a busy machine refuses posts
             site.say(f"visits were not measured: {error}")
         backup = site.folder / "site.backup"
         site.run("backup, a key", key_count, ("manage.py", "backup", str(backup)))

@@ -167,7 +167,6 @@ def check_servers(**_: Any) -> list[CheckMessage]:
 
 
 def check_server_info(name: str, info: dict[str, str]) -> list[CheckMessage]:
-    """Return messages about a server from its INFO fields."""
     messages: list[CheckMessage] = []
     version = info.get("redis_version", "0.0")
     if tuple(map(int, version.split(".")[:2])) < MIN_VERSION:

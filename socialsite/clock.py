@@ -42,7 +42,6 @@ class Clock:
         self._is_set = True
 
     async def refresh_forever(self) -> None:
-        """Refresh until cancelled."""
         while True:
             await asyncio.sleep(REFRESH_INTERVAL_S)
             await self.refresh()

@@ -38,7 +38,6 @@ def id_at(at_ms: int, sequence: int = 0) -> PostId:
 
 
 def ms_from_id(post_id: int) -> int:
-    """Return the time of an id in Unix milliseconds."""
     return (post_id >> SEQUENCE_BITS) + EPOCH_MS
 
 

@@ -190,11 +190,7 @@ urlpatterns = [
         dispatch_by_method(GET=notifications.show_settings, POST=notifications.edit_settings),
         name="notification-settings",
     ),
-    path(
-        "accounts/notifications/device/",
-        dispatch_by_method(GET=push.show, POST=push.save),
-        name="device",
-    ),
+    path("accounts/notifications/device/", dispatch_by_method(GET=push.show, POST=push.save), name="device"),
     path("accounts/notifications/device/remove/", dispatch_by_method(POST=push.remove), name="device-remove"),
     path("tags/", dispatch_by_method(GET=redirect_date_queries(hashtags.followed_hashtags)), name="tags"),
     path("tags/trending/", dispatch_by_method(GET=hashtags.trending_hashtags), name="trending"),
@@ -218,9 +214,5 @@ urlpatterns = [
     path("lists/<id:list_id>/leave/", limited("list", public_lists.leave), name="list-leave"),
     path("lists/<id:list_id>/delete/", limited("list", lists.delete), name="list-delete"),
     path("lists/<id:list_id>/members/", limited("list", lists.add_member), name="list-members"),
-    path(
-        "lists/<id:list_id>/members/remove/",
-        limited("list", lists.remove_member),
-        name="list-members-remove",
-    ),
+    path("lists/<id:list_id>/members/remove/", limited("list", lists.remove_member), name="list-members-remove"),
 ]

@@ -334,7 +334,6 @@ def create_account_command(account: Account, facts: Mapping[str, str] | None = N
 
 
 def encode_account(account: Account) -> dict[str, str]:
-    """Return the stored fields of an account."""
     return {
         **{name: getattr(account, name) for name in ("handle", "password")},
         **{text.name: value for text, value in account.texts.items() if value or text.name in ALWAYS_STORED},

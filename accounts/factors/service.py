@@ -41,8 +41,6 @@ log = structlog.get_logger("accounts.security")
 
 @dataclass(kw_only=True, slots=True)
 class FactorService(Service):
-    """The second factors of accounts."""
-
     factors: FactorRepository
     browsers: BrowserRegistry
     limits: ActionLimits

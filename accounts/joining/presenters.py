@@ -24,7 +24,6 @@ def invitations_page(
 
 
 def invitations_json(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the JSON of the rows of `invitations_page`."""
     return [
         select_fields(
             row["invitation"],

@@ -299,8 +299,7 @@ class JoiningService(Service):
     async def end_invitation(self, account_id: AccountId, secret: str) -> bool:
         """End an invitation, and delete it if nobody has used it. Return whether it existed."""
         return await self.joining.change_invitation(
-            InvitationCode(account_id, secret),
-            lambda row: structs.replace(row, is_ended=True) if row.handles else None,
+            InvitationCode(account_id, secret), lambda row: structs.replace(row, is_ended=True) if row.handles else None
         )
 
     async def _find_inviter(self, text: str, handle: str) -> tuple[InvitationCode, Account]:

@@ -12,12 +12,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import NO_ACCOUNT_ID
 from accounts.errors import AddressTaken, FieldErrors, InvalidLink
-from accounts.mail.links import (
-    address_digest,
-    find_reset_account,
-    is_reset_token,
-    parse_confirmation,
-)
+from accounts.mail.links import address_digest, find_reset_account, is_reset_token, parse_confirmation
 from accounts.mail.queue import MailQueue
 from accounts.mail.repository import MailAccount, MailRepository
 from accounts.mail.values import DIGEST_PERIODS_MS, MailKind, RequestReset, SendMail, SentMail, encode_job

@@ -45,9 +45,6 @@ def sanction_json(sanction: Sanction, now_ms: int, *, is_for_staff: bool = False
         appealable=sanction.is_appealable(now_ms),
         appeal=appeal
         and select_fields(
-            appeal,
-            "text at",
-            accepted=appeal.is_accepted if appeal.decided_ms else None,
-            answer=appeal.answer or None,
+            appeal, "text at", accepted=appeal.is_accepted if appeal.decided_ms else None, answer=appeal.answer or None
         ),
     )

@@ -78,8 +78,6 @@ class BrowserRecord(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(kw_only=True, slots=True)
 class BrowserRegistry(Service):
-    """Stores the known browsers of accounts."""
-
     store: Store
     clock: TimeSource
 

@@ -47,8 +47,6 @@ _decoder = msgspec.msgpack.Decoder(SecurityEvent)
 
 @dataclass(kw_only=True, slots=True)
 class SecurityEvents(Service):
-    """Stores and lists the events of accounts."""
-
     store: Store
     clock: TimeSource
 

@@ -98,7 +98,6 @@ def set_pending_login(response: HttpResponse, cookie: str) -> HttpResponse:
 
 
 async def sign_out(request: SiteRequest) -> None:
-    """End the session of this request if it has one."""
     account = request.account
     await alogout(request)
     request.account = None

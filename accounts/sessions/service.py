@@ -128,10 +128,7 @@ class SessionService(Service):
 
     async def end_all(self, account_id: AccountId, except_id: str | None = None) -> None:
         """End every session and access token of the account, except the session with the id `except_id`."""
-        ended = [
-            *await self.tokens.end_all(account_id),
-            *await self.sessions.end_all(account_id, except_id=except_id),
-        ]
+        ended = [*await self.tokens.end_all(account_id), *await self.sessions.end_all(account_id, except_id=except_id)]
         for session_id in ended if except_id else (None,):
             await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
 

@@ -57,7 +57,6 @@ async def show_suspension(
 
 
 def parse_appeal(request: SiteRequest) -> tuple[SanctionId, str]:
-    """Return the decision and the text of a form."""
     fields = get_form_data(request)
     return SanctionId(parse_id(fields.get("id", "")) or 0), fields.get("text", "")
 

@@ -33,8 +33,6 @@ GRANT_KEY = "grant"
 
 @dataclass(kw_only=True, slots=True)
 class AccessTokenService(Service):
-    """Issues and reads access tokens."""
-
     tokens: SessionRepository
     app_tokens: SessionRepository
     sessions: SessionService

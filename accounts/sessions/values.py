@@ -58,8 +58,6 @@ class _Token(Generic[Owner]):
 
 
 class SessionToken(_Token[AccountId]):
-    """The token of a session."""
-
     @classmethod
     def parse(cls, cookie: str | None) -> Self | None:
         """Return the token of a cookie, or None if this site cannot have issued the cookie."""

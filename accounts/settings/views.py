@@ -56,7 +56,6 @@ SETTINGS_PATH, SESSIONS_PATH, PREFERENCES_PATH = "/accounts/settings/", "/accoun
 
 
 async def overview_page(request: SiteRequest) -> HttpResponse:
-    """Show all settings in groups."""
     account = require_account(request)
     page = {"page_title": _("Settings")}
     return respond(request, "accounts/index.html", page=lambda: page, data=lambda: {"account": account_json(account)})

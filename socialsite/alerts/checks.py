@@ -48,8 +48,7 @@ async def run_checks(check: Check) -> tuple[Results, dict[str, tuple[int, int]]]
     """Return the finding of each check by name, None without a fault, and the next `Board.replicas`."""
     services, until = check.services, asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
     ready, others = await run_together(
-        check_services(services, until),
-        run_together(*(_try_check(name, work(check)) for name, work in CHECKS.items())),
+        check_services(services, until), run_together(*(_try_check(name, work(check)) for name, work in CHECKS.items()))
     )
     faults = [f"{name} ({state})" for name, state in ready.components.items() if state not in (OK, FULL)]
     faults += [f"archive ({ready.archive})"] if ready.archive != OK else []

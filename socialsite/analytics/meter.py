@@ -123,7 +123,6 @@ class Meter:
             self._events[event] = amount
 
     def _count_ranked(self, metric: RankedMetric, account_id: int) -> None:
-        """Add 1 to the score of an account."""
         scores = self._scores[metric, self._clock.now_ms() // MINUTE_MS]
         if account_id in scores or self._has_room(scores):
             scores[account_id] = scores.get(account_id, 0) + 1
@@ -152,14 +151,12 @@ class Meter:
     # Writing
 
     async def flush(self) -> None:
-        """Write the counts since the last flush."""
         commands, self._pending_commands = self._pending_commands + self._collect_commands(), []
         groups, unroutable = group_by_node(self._store, commands, routing_key)
         self._requeue([command for command, _ in unroutable])
         await asyncio.gather(*(self._write(*group) for group in groups))
 
     async def flush_forever(self) -> None:
-        """Flush every FLUSH_INTERVAL_S until cancelled."""
         while True:
             await asyncio.sleep(FLUSH_INTERVAL_S)
             self._flush_task = asyncio.create_task(self.flush())

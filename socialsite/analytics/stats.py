@@ -105,7 +105,6 @@ class Stats:
         return count
 
     async def delete_counters(self, entity: Entity) -> None:
-        """Delete the counters of a deleted post or account."""
         await self._totals.delete(entity)
 
     async def view_counts(self, entities: Sequence[Entity]) -> list[ViewCounts]:
@@ -155,7 +154,6 @@ class Statistics:
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """Return the periodic tasks that workers run."""
         return (PeriodicTask("flush", BUFFER_FLUSH_INTERVAL_S, self._flush),)
 
     async def _flush(self) -> None:

@@ -60,7 +60,6 @@ class Services(PostServices):
         require_all_built(self._by_class)
 
     def __getitem__(self, service_class: type[S]) -> S:
-        """Return the service of this class."""
         service: S = self._by_class[service_class]
         return service
 

@@ -86,7 +86,6 @@ class Backup:
             seen = due.keys()
 
     async def _write_keys(self, file: BackupWriter, node: Node, families: Mapping[str, str]) -> None:
-        """Write the values of keys. `families` has the family of each key."""
         types = {key: self._types[family] for key, family in families.items() if family in self._types}
         records = await read_key_records(node, list(families), types)
         by_family = group_by(records, lambda record: families[record.key])

@@ -168,8 +168,6 @@ class BackupReader:
 
 
 class _BlockReader:
-    """Reads blocks from the beginning of a file."""
-
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._hash = hashlib.sha256()

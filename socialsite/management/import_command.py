@@ -72,7 +72,6 @@ class ImportCommand(OperatorCommand):
         return report_line
 
     def _print_summary(self, tally: Tally) -> None:
-        """Print one count on each line."""
         if self.options["dry_run"]:
             self.stdout.write("Dry run: nothing was written.")
         for name, count in tally.counts.items():

@@ -73,7 +73,6 @@ def client_name(process: str, migration_id: str = "") -> str:
 
 
 async def kill_clients(nodes: Iterable[Node], should_kill: Callable[[int, str], bool]) -> None:
-    """Kill all connections for which `should_kill(id, name)` is true."""
     for node in nodes:
         clients = _parse_client_list(await node.execute("CLIENT", "LIST"))
         for id in [id for id, name in clients if should_kill(id, name)]:
@@ -81,7 +80,6 @@ async def kill_clients(nodes: Iterable[Node], should_kill: Callable[[int, str], 
 
 
 def _parse_client_list(reply: bytes) -> Iterable[tuple[int, str]]:
-    """Yield (id, name) of each client in the reply to CLIENT LIST."""
     for line in reply.decode(errors="replace").splitlines():
         fields = dict(part.split("=", 1) for part in line.split(" ") if "=" in part)
         yield int(fields["id"]), fields.get("name", "")

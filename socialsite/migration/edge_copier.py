@@ -51,7 +51,6 @@ class EdgeCopier:
         return counts
 
     async def _outgoing_keys(self) -> AsyncIterator[list[Key]]:
-        """Yield the outgoing keys of the source layout in batches."""
         keys: set[Key] = set()
         for node in self._store.nodes:
             async for key in scan_keys(node):

@@ -25,8 +25,6 @@ VALUE_READ_COMMANDS: dict[bytes, Sequence[object]] = {
 
 
 class KeyCopier:
-    """Copies keys along the routes of a migration."""
-
     def __init__(self, stores: StorePool, routes: dict[str, MigrationRoute]) -> None:
         self._stores = stores
         self._routes = routes

@@ -64,7 +64,6 @@ class KeyInventory:
         return keys
 
     def discard_slice(self, number: int) -> None:
-        """Free the scanned keys of a slice that is done."""
         self._scanned.pop(number, None)
 
     async def keys_at(self, url: str, components: Collection[str], window: range | None = None) -> dict[int, set[Key]]:

@@ -11,12 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from typing import Any, NamedTuple
 
 from socialsite.concurrency import run_together
-from socialsite.migration.command_keys import (
-    find_key,
-    find_keys,
-    first_key,
-    with_block_ms,
-)
+from socialsite.migration.command_keys import find_key, find_keys, first_key, with_block_ms
 from socialsite.migration.placement_map import DONE, READS_SWITCHED, WRITES_BLOCKED, Repartition, slice_of
 from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply, is_write

@@ -24,7 +24,6 @@ class MigrationSession:
         return self.placement_map.migration
 
     async def open_routes(self) -> None:
-        """Open the sources and targets of the migration."""
         for route in self.migration.routes.values():
             await self.stores.open(route.source)
             await self.stores.open(route.target)

@@ -141,7 +141,6 @@ class Migrator:
     # Before the first slice and after the last
 
     async def _delete_unfinished_copies(self) -> None:
-        """Delete the copies that an earlier migrator made of unfinished slices."""
         for target in {route.target for route in self.migration.routes.values()}:
             components = [name for name, route in self.migration.routes.items() if route.target == target]
             for number, keys in (await self._inventory.keys_at(target, components)).items():

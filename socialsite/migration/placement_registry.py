@@ -142,7 +142,6 @@ class PlacementRegistry:
                 return names
 
     async def pop_touched_keys(self, number: int) -> set[str]:
-        """Read the touched keys of a slice and delete them."""
         names = await self.read_touched_keys(number)
         await self.delete_touched_keys([number])
         return names

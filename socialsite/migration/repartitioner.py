@@ -13,13 +13,7 @@ from socialsite.migration.edge_copier import EdgeCopier, EdgeOwner
 from socialsite.migration.errors import MigrationRefused, ProcessesNotFollowing
 from socialsite.migration.migration_session import MigrationSession
 from socialsite.migration.migrator import FOLLOW_TIMEOUT_S, MAX_TRIES, MAX_WRITE_BLOCK_S, RETRY_DELAY_S
-from socialsite.migration.placement_map import (
-    DONE,
-    READS_SWITCHED,
-    SOURCE,
-    WRITES_BLOCKED,
-    Repartition,
-)
+from socialsite.migration.placement_map import DONE, READS_SWITCHED, SOURCE, WRITES_BLOCKED, Repartition
 from socialsite.migration.process_barrier import ProcessBarrier
 from socialsite.migration.progress import MigrationProgress, OnProgress, RepartitionReport
 from socialsite.store.errors import StoreUnavailable

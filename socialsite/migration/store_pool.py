@@ -70,7 +70,6 @@ class StorePool:
         return [node for topology in self._topologies.values() for node in topology.nodes]
 
     async def kill_clients_of(self, name_prefixes: Iterable[str]) -> None:
-        """Kill the connections with these name prefixes on all servers."""
         prefixes = tuple(name_prefixes)
         await kill_clients(self.nodes(), lambda id, name: name.startswith(prefixes))
 

@@ -39,8 +39,6 @@ class ActiveTopology:
 
 
 class TopologySwitcher:
-    """Switches the topologies of one store."""
-
     def __init__(
         self,
         process_id: str,

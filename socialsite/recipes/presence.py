@@ -67,5 +67,4 @@ class Presence:
         return members_by_process
 
     async def publish(self, payloads: Mapping[Key, bytes]) -> None:
-        """Publish one message per channel."""
         await self._store.execute_all((("SPUBLISH", channel, payload) for channel, payload in payloads.items()))

@@ -199,9 +199,7 @@ class PubSubListener:
         key = members_key(self.process_id)
         sent_at = asyncio.get_running_loop().time()
         members = [SENTINEL_MEMBER, *(member for member, sockets in self._sockets_by_member.items() if sockets > 0)]
-        await self._store.node(key).transaction(
-            [("SADD", key, *members), ("EXPIRE", key, PRESENCE_TTL_S)],
-        )
+        await self._store.node(key).transaction([("SADD", key, *members), ("EXPIRE", key, PRESENCE_TTL_S)])
         await self._store.node(processes_key()).execute("ZADD", processes_key(), self._expires_at_ms(), self.process_id)
         self._renewed_at = sent_at
 

@@ -69,7 +69,6 @@ class SiteService(Service):
             listener()
 
     async def refresh_forever(self) -> None:
-        """Refresh until cancelled."""
         while True:
             await asyncio.sleep(REFRESH_INTERVAL_S)
             await self.refresh()

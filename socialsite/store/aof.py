@@ -62,12 +62,7 @@ class AofState(NamedTuple):
 
 
 ALL_WRITTEN = AofState(
-    is_enabled=True,
-    base_size=0,
-    current_size=0,
-    unwritten_bytes=0,
-    is_fsync_pending=False,
-    has_write_failed=False,
+    is_enabled=True, base_size=0, current_size=0, unwritten_bytes=0, is_fsync_pending=False, has_write_failed=False
 )
 NOTHING_UNWRITTEN_LINES = (b"\r\naof_buffer_length:0\r\n", b"\r\naof_enabled:0\r\n")
 

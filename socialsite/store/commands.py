@@ -119,6 +119,5 @@ def as_eval(command: Command) -> Command:
 
 @cache
 def load_script(file_name: str, package: str) -> Script:
-    """Return the script in `file_name`, in the folder of `package`."""
     source = resources.files(package).joinpath(file_name).read_text(encoding="utf-8")
     return Script(file_name, source)

@@ -72,7 +72,6 @@ REDIRECTION_CODES = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
 
 
 def parse_error(text: str) -> StoreError:
-    """Return the exception for an error reply of the server."""
     code = text.split(" ", 1)[0]
     if code in ("OOM", "MISCONF") or "OOM command not allowed" in text:
         return StoreFull(text)

@@ -172,7 +172,6 @@ def key_by_word(pattern: str, redis_type: str, text: str, **facts: Unpack[Facts]
 
 
 def single_key(pattern: str, redis_type: str, text: str, **facts: Unpack[Facts]) -> Callable[[], Key]:
-    """Declare the only key of its kind."""
     return key_family(pattern, redis_type, text, **facts)
 
 

@@ -83,7 +83,6 @@ class Node:
         return f"<Node {self.address}>"
 
     async def execute(self, *command: Any) -> Reply:
-        """Run one command and return its reply."""
         return (await self.execute_all((command,)))[0]
 
     async def execute_all(self, commands: Iterable[Command]) -> list[Reply]:

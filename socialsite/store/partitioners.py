@@ -30,8 +30,6 @@ With 160 points, as in ketama, the shares vary by 8 %.
 
 
 class Partitioner(Protocol):
-    """Places tags on partitions."""
-
     @property
     def name(self) -> str: ...
 
@@ -181,8 +179,7 @@ class TablePartitioner:
 
 
 PARTITIONERS: dict[
-    str,
-    type[ModuloPartitioner] | type[ConsistentHashPartitioner] | type[RangePartitioner] | type[TablePartitioner],
+    str, type[ModuloPartitioner] | type[ConsistentHashPartitioner] | type[RangePartitioner] | type[TablePartitioner]
 ] = {kind.name: kind for kind in (ModuloPartitioner, ConsistentHashPartitioner, RangePartitioner, TablePartitioner)}
 """Partitioners by their name in the `partitioner` parameter of a URL."""
 

@@ -17,7 +17,6 @@ NO_EVICTION = "noeviction"
 
 
 def parse_info(info: bytes) -> dict[str, str]:
-    """Return the fields of an INFO reply by name."""
     lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
     return {name: value for name, colon, value in lines if colon}
 

@@ -291,7 +291,6 @@ class KeyShardedConnection:
         return self._store.node(key)
 
     async def execute(self, *command: Any) -> Reply:
-        """Run one command on the node of its first key, and return its reply."""
         return await self[routing_key(command)].execute(*command)
 
 

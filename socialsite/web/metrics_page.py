@@ -72,8 +72,6 @@ def render_counters() -> bytes:
 
 
 class PrebuiltCollector(Collector):
-    """A collector of metric families that were built before."""
-
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
 

@@ -144,7 +144,6 @@ class SiteRequest(ASGIRequest):
 
     @property
     def caller(self) -> Caller:
-        """Return the sender of the request, for calls of services."""
         silenced_until_ms = 0 if self.account is None else self.account.silenced_until_ms
         return Caller(
             get_viewer_id(self), self.client_address, self.decisions, silenced_until_ms, self._newcomer_until_ms()

@@ -103,10 +103,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "page_title": "",
         "staff_menu": getattr(request, "staff_menu", ()),
         "csrf_token": Placeholder(get_page_token(request)),
-        "request": {
-            "path": path,
-            "get_full_path": path if full_path == path else Placeholder(full_path),
-        },
+        "request": {"path": path, "get_full_path": path if full_path == path else Placeholder(full_path)},
     }
 
 

@@ -44,8 +44,6 @@ class UploadRules:
 
 @dataclass(slots=True)
 class PendingBody:
-    """A body that is not read yet."""
-
     rules: UploadRules
     receive: Receive
     declared: int | None
@@ -179,7 +177,6 @@ def _raise_if_closed(body: IO[bytes], pending: PendingBody) -> None:
 
 
 def _parse(request: SiteRequest, spool: IO[bytes], size: int) -> None:
-    """Parse the body with Django."""
     request.META["CONTENT_LENGTH"] = str(size)
     del request._files  # type: ignore[attr-defined]  # Django refuses to parse while it is set
     set_form(request, *request.parse_file_upload(request.META, spool))

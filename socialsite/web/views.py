@@ -59,12 +59,7 @@ async def security_txt(request: SiteRequest) -> HttpResponse:
     if contact.startswith("http://") or not contact:
         contact = f"{request.site_url}/about/"
     expires = (datetime.now(UTC) + SECURITY_TXT_VALIDITY).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
-    lines = (
-        f"Contact: {contact}",
-        f"Expires: {expires}",
-        "Preferred-Languages: en, de",
-        "",
-    )
+    lines = (f"Contact: {contact}", f"Expires: {expires}", "Preferred-Languages: en, de", "")
     return HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
 
 

@@ -29,10 +29,7 @@ DataView = Callable[Concatenate[SiteRequest, P], Awaitable[object]]
 
 
 def endpoint(
-    *scopes: str | None,
-    needs_account: bool = False,
-    needs_token: bool = False,
-    names: Mapping[str, str] | None = None,
+    *scopes: str | None, needs_account: bool = False, needs_token: bool = False, names: Mapping[str, str] | None = None
 ) -> Callable[[DataView[P]], AsyncView[P]]:
     """Check that a token has one of the scopes, before the view is called.
 

@@ -50,7 +50,6 @@ async def show_v1(request: SiteRequest) -> Json:
 
 @endpoint(None)
 async def languages(request: SiteRequest) -> list[Json]:
-    """Return the languages that a post may have."""
     return [{"code": code, "name": name} for code, name in LANGUAGE_NAMES.items()]
 
 

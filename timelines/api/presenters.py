@@ -65,7 +65,6 @@ async def accounts_by_id(
 
 
 def with_fields(entity: msgspec.Raw, fields: Json) -> msgspec.Raw:
-    """Return an encoded entity with more fields."""
     return msgspec.Raw(b"%b,%b" % (bytes(entity)[:-1], msgspec.json.encode(fields)[1:]))
 
 

@@ -164,7 +164,6 @@ async def show_profile(request: SiteRequest) -> Json:
 
 @endpoint("write:accounts", needs_account=True)
 async def delete_picture(request: SiteRequest, kind: PictureKind) -> Json:
-    """Remove the avatar or the header."""
     me, services = require_viewer_id(request), request.services
     await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=None)
     return await own_account_json(request, await services[AccountService].get(me))

@@ -77,7 +77,6 @@ class ListChecks:
                 yield Discrepancy("list_unindexed", key, repair=add)
 
     async def _erase(self, key: Key, owner: int) -> None:
-        """Complete the deletion of a list."""
         list_id = ListId(list_id_of(key))
         while await self._context.members.remove_members(list_id, MEMBERS_PER_ROUND):
             pass

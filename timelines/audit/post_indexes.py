@@ -63,11 +63,7 @@ class PostIndexChecks:
             "quote", lambda key, post: str(post.extra.quote_of) == key.tag, "of_nothing",
             scores=lambda post: (post.id, -post.id),  # a revoked quote has a negative score
         )  # fmt: skip
-        self._tags = PostIndex(
-            "tag",
-            lambda key, post: key in map(hashtag_key, post.indexed_hashtags),
-            "of_nothing",
-        )
+        self._tags = PostIndex("tag", lambda key, post: key in map(hashtag_key, post.indexed_hashtags), "of_nothing")
         self._public = PostIndex(
             "public", lambda _, post: post.is_discoverable, "of_unlisted", cap=context.config.public_cap
         )

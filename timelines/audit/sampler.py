@@ -47,11 +47,7 @@ class AuditSampler:
     """Logs `audit_drift` for each damaged key, and counts each kind in the store."""
 
     def __init__(
-        self,
-        context: AuditContext,
-        *,
-        keys: int = KEYS_PER_SAMPLE,
-        second_check_after_s: float = SECOND_CHECK_AFTER_S,
+        self, context: AuditContext, *, keys: int = KEYS_PER_SAMPLE, second_check_after_s: float = SECOND_CHECK_AFTER_S
     ) -> None:
         self._context = context
         self._counts = DamageCounts(context.store)

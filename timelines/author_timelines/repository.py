@@ -80,7 +80,6 @@ class AuthorTimelineRepository(ZsetTimelines):
         return Read(commands, parse, self._component)
 
     def count(self, account_id: AccountId) -> Read[int]:
-        """Return the number of posts in the timeline."""
         return Read([("ZCARD", key) for key in self.keys.timeline_keys(account_id)], sum, self._component)
 
 

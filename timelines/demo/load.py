@@ -62,8 +62,6 @@ class PublicList(msgspec.Struct, frozen=True):
 
 @dataclass(kw_only=True, slots=True)
 class DemoLoader:
-    """Writes the demo to a site."""
-
     accounts: AccountService
     reading: ReadingService
     reactions: ReactionsService
@@ -142,10 +140,7 @@ class DemoLoader:
             await run_together(
                 *(
                     self.accounts.edit_profile(
-                        account_id=owners[profile.handle],
-                        display_name=profile.display_name,
-                        bio=profile.bio,
-                        link="",
+                        account_id=owners[profile.handle], display_name=profile.display_name, bio=profile.bio, link=""
                     )
                     for profile in batch
                 )

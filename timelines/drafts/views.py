@@ -29,7 +29,6 @@ DRAFTS_URL = "/drafts/"
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
-    """Show the drafts and the scheduled posts of the viewer."""
     drafts = await request.services[DraftService].all(require_viewer_id(request))
     return respond(
         request,
@@ -138,9 +137,5 @@ def draft_json(draft: Draft) -> Json:
     for name, value in draft.fields:
         params.setdefault(name, []).append(value)
     return select_fields(
-        draft,
-        "id saved_at scheduled_at",
-        params=params,
-        error=draft.error or None,
-        held=draft.held_ms is not None,
+        draft, "id saved_at scheduled_at", params=params, error=draft.error or None, held=draft.held_ms is not None
     )

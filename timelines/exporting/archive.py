@@ -84,8 +84,6 @@ class ArchiveSources:
 
 @dataclass(slots=True)
 class ArchiveWriter:
-    """Writes one archive."""
-
     sources: ArchiveSources
     account: Account
     transfer: Transfer

@@ -19,7 +19,6 @@ ARCHIVE_URL = "/accounts/archive/"
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
-    """Show the export of the viewer."""
     exports = await request.services[ExportService].all(require_viewer_id(request), "export")
     export = exports[0] if exports else None
     return respond(

@@ -12,10 +12,7 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.author_timelines.merging import merge_nearest
-from timelines.author_timelines.repository import (
-    AuthorTimelineRepository,
-    PublicTimelineRepository,
-)
+from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.ids import ListId
 from timelines.lists.service import ListService

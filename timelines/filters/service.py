@@ -199,9 +199,7 @@ def normalize_phrase(phrase: str) -> str:
         phrase = normalize("NFC", phrase)
     if len(phrase) > PHRASE_LENGTH_CAP:
         text = ngettext(
-            "A phrase has at most %(most)d character.",
-            "A phrase has at most %(most)d characters.",
-            PHRASE_LENGTH_CAP,
+            "A phrase has at most %(most)d character.", "A phrase has at most %(most)d characters.", PHRASE_LENGTH_CAP
         )
         raise FilterInvalid({"phrase": text % {"most": PHRASE_LENGTH_CAP}})
     if not normalize_spelling(phrase).split():

@@ -144,7 +144,6 @@ async def note(request: SiteRequest, handle: str) -> HttpResponseBase:
 
 @with_canonical_handle
 async def confirm_block(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """Show the page on which the viewer confirms a block."""
     require_viewer_id(request)
     account = await request.services[AccountService].get_undeleted_by_handle(handle)
     context = {"handle": account.handle, "page_title": _("Block @%(handle)s") % {"handle": account.handle}}
@@ -228,8 +227,7 @@ async def suggest_on_home(request: SiteRequest, query: PageRequest, page: Timeli
     if (await services[FollowingService].counts(me)).following >= MIN_FOLLOWING_WITHOUT_SUGGESTIONS:
         return []
     return await load_suggested_accounts(
-        request,
-        await services[FollowSuggestionService].suggestions(me, SUGGESTIONS_ON_HOME, readable_scripts(request)),
+        request, await services[FollowSuggestionService].suggestions(me, SUGGESTIONS_ON_HOME, readable_scripts(request))
     )
 
 

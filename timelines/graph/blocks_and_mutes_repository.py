@@ -70,10 +70,7 @@ class BlocksAndMutes:
         return await self._remove(keys.boosts_hidden(account_id), other_id)
 
     async def prune(
-        self,
-        account_id: AccountId,
-        which: int,
-        find_deleted: Callable[[list[AccountId]], Awaitable[list[AccountId]]],
+        self, account_id: AccountId, which: int, find_deleted: Callable[[list[AccountId]], Awaitable[list[AccountId]]]
     ) -> int:
         """Remove accounts from the set CAPPED_KEYS[which] if `find_deleted` returns them. Return how many were removed.
 

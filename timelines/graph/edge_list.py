@@ -12,15 +12,7 @@ from functools import lru_cache
 from itertools import chain, compress
 from typing import Generic, TypeVar, cast
 
-from socialsite.store import (
-    Command,
-    Key,
-    KeyDataShardedConnection,
-    PreparedCommand,
-    Read,
-    Reply,
-    prepare_command,
-)
+from socialsite.store import Command, Key, KeyDataShardedConnection, PreparedCommand, Read, Reply, prepare_command
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
 from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
 from timelines.graph.zset_page import TIES_AFTER, read_account_page

@@ -11,14 +11,7 @@ from operator import itemgetter
 from typing import Generic, TypeVar
 
 from socialsite.concurrency import run_together
-from socialsite.store import (
-    Command,
-    Key,
-    KeyDataShardedConnection,
-    Read,
-    Script,
-    load_script,
-)
+from socialsite.store import Command, Key, KeyDataShardedConnection, Read, Script, load_script
 from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
 from timelines.graph.edge_list import EdgeList

@@ -13,12 +13,7 @@ from socialsite.store import LazyAwaitable, Read, Reply, Store, combine
 from timelines import keys
 from timelines.graph.edge_list import EdgeList
 from timelines.graph.edges import PairEdges
-from timelines.graph.follow import (
-    Follow,
-    FollowCounts,
-    KnownFollowers,
-    ViewerGraph,
-)
+from timelines.graph.follow import Follow, FollowCounts, KnownFollowers, ViewerGraph
 
 CAP_TOLERANCE = 1_000
 """Reads of a whole list include this number of follows above the cap, which concurrent follows may exceed."""

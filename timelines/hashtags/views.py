@@ -71,14 +71,12 @@ async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
 
 
 async def trending_hashtags(request: SiteRequest) -> HttpResponseBase:
-    """Show the trends as a page or JSON."""
     trends = await request.services[TrendService].top()
     context = {"trends": trend_contexts(trends), "page_title": _("Trending")}
     return respond(request, "timelines/trending.html", page=lambda: context, data=lambda: trends_json(trends))
 
 
 async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
-    """Show the hashtags that the viewer follows, and their posts."""
     me, query, services = require_viewer_id(request), parse_page_request(request.GET), request.services
     tags = await services[FollowedHashtagService].followed(me)
     page = await services[ReadingService].tags(

@@ -86,10 +86,7 @@ BuiltExpressions = dict[tuple[ListId, int], ListExpression]
 
 
 def build_expression(
-    made: AccountList,
-    known: Mapping[ListId, AccountList],
-    level: int = 1,
-    built: BuiltExpressions | None = None,
+    made: AccountList, known: Mapping[ListId, AccountList], level: int = 1, built: BuiltExpressions | None = None
 ) -> ListExpression:
     """Return the expression of a virtual list. `known` are the existing lists of its owner.
 

@@ -37,11 +37,7 @@ async def list_response(
     """Respond with a list, its timeline and a page of its members. `sent` are submitted settings with an error."""
     page, members, shown, place, choices = await run_together(
         request.services[ListService].read_timeline(
-            found.id,
-            viewer_id=require_viewer_id(request),
-            before=query.before,
-            after=query.after,
-            limit=query.limit,
+            found.id, viewer_id=require_viewer_id(request), before=query.before, after=query.after, limit=query.limit
         ),
         _members_json(request, found),
         load_list_json(request, found),
@@ -68,11 +64,7 @@ async def list_response(
 
 
 async def redisplay_list(
-    request: SiteRequest,
-    list_id: ListId,
-    error: ApiError,
-    sent: Mapping[str, str] | None = None,
-    **refused: object,
+    request: SiteRequest, list_id: ListId, error: ApiError, sent: Mapping[str, str] | None = None, **refused: object
 ) -> HttpResponse:
     """Show the page of the list again with the error beside its form. Raises the error for a JSON request."""
     if wants_json(request):

@@ -96,7 +96,6 @@ class Lists:
         await self._timelines[index].execute_all(commands)
 
     async def newest_public(self, limit: int) -> list[AccountList]:
-        """Return public lists, the newest first."""
         ids = await self._timelines.execute("ZRANGE", keys.public_lists(), 0, limit - 1, "REV")
         lists = await self.find_many(ListId(int(member)) for member in ids)
         return [each for each in lists if each is not None and each.public_ms]

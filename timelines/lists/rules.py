@@ -111,7 +111,6 @@ class ListRule:
 
 
 def read_nobody(accounts: Collection[AccountId]) -> Read[set[AccountId]]:
-    """Return a read with an empty result."""
     return Read((), lambda _: set())
 
 

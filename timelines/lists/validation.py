@@ -100,10 +100,7 @@ def validate_exclusive(account_list: AccountList, exclusive: bool) -> None:
 def _describe(error: InvalidExpression) -> str:
     match error.reason:
         case "parts":
-            return _("Choose %(least)d to %(most)d different lists.") % {
-                "least": MIN_PARTS,
-                "most": MAX_PARTS,
-            }
+            return _("Choose %(least)d to %(most)d different lists.") % {"least": MIN_PARTS, "most": MAX_PARTS}
         case "circle":
             return _("A list cannot combine itself.")
         case "levels":

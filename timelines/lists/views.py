@@ -19,13 +19,7 @@ from timelines.errors import ListInvalid, ListMembersCapReached, ListsCapReached
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.lists.forms import ListForm, mark_submitted_parts
-from timelines.lists.list_page import (
-    list_url,
-    load_list_choices,
-    load_list_json,
-    load_lists_json,
-    redisplay_list,
-)
+from timelines.lists.list_page import list_url, load_list_choices, load_list_json, load_lists_json, redisplay_list
 from timelines.lists.service import ListService
 from timelines.pages.presenters import Json, author_json
 from timelines.pages.queries import decode_id, parse_cursor, parse_limit, with_canonical_handle

@@ -255,7 +255,6 @@ class SocketRegistry:
 
     @property
     def account_ids(self) -> list[AccountId]:
-        """The accounts that have a socket in this process."""
         return list(self._sockets_by_account)
 
     def sockets_watching(self, post_id: PostId) -> list[LiveSocket]:

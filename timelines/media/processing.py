@@ -80,8 +80,6 @@ decode_job: Callable[[bytes], EncodePicture] = make_job_decoder(EncodePicture)
 
 @dataclass(kw_only=True, slots=True)
 class MediaProcessing:
-    """Performs the jobs of the queue."""
-
     rows: MediaRows
     files: MediaFiles
 

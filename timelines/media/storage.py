@@ -54,8 +54,6 @@ class TemporaryMedia(File):  # type: ignore[type-arg]  # Django is not generic a
 
 
 class MediaFiles(Service):
-    """Writes, reads and deletes the files of the storage."""
-
     @property
     def folder(self) -> Path | None:
         """The folder of the files, or None if another storage has them."""
@@ -135,7 +133,6 @@ class MediaFiles(Service):
         await asyncio.to_thread(delete)
 
     async def delete_picture(self, name: str) -> None:
-        """Delete every file of a picture."""
         await self.delete(all_files(name))
 
     async def delete_abandoned(self, before_ms: int) -> None:

@@ -62,10 +62,7 @@ async def show(request: SiteRequest, media_id: int) -> HttpResponseBase:
 async def describe(request: SiteRequest, media_id: int) -> HttpResponseBase:
     fields = get_form_data(request)
     row = await request.services[MediaService].describe(
-        owner_id=require_viewer_id(request),
-        media_id=media_id,
-        alt=fields.get("description"),
-        focus=parse_focus(fields),
+        owner_id=require_viewer_id(request), media_id=media_id, alt=fields.get("description"), focus=parse_focus(fields)
     )
     return done(request, media_json(row), default="/")
 

@@ -73,9 +73,7 @@ async def show_settings(request: SiteRequest) -> HttpResponseBase:
     return respond(
         request,
         "accounts/notifications.html",
-        page=lambda: {
-            "choices": [{"kind": kind, "preference": preferences[name]} for name, kind in KINDS.items()],
-        },
+        page=lambda: {"choices": [{"kind": kind, "preference": preferences[name]} for name, kind in KINDS.items()]},
         data=lambda: {"notifications": preferences},
     )
 

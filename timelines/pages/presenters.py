@@ -67,7 +67,6 @@ def post_url(post_id: int, author: Author) -> str:
 
 
 def hashtag_url(tag: str) -> str:
-    """Return the URL of a normalized hashtag."""
     return f"/tags/{quote(tag, safe='')}/"
 
 
@@ -104,7 +103,6 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
 
 
 def relation_json(relation: Relationship) -> Json:
-    """Return the viewer's relationship to the account."""
     until_ms = relation.muted_until_ms
     return select_fields(
         relation,

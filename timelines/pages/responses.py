@@ -71,11 +71,7 @@ def timeline_json(request: SiteRequest, page: TimelinePage) -> Json:
 
 
 def timeline_context(
-    request: SiteRequest,
-    query: PageRequest,
-    page: TimelinePage,
-    name: str,
-    marker: Marker = NO_MARKER,
+    request: SiteRequest, query: PageRequest, page: TimelinePage, name: str, marker: Marker = NO_MARKER
 ) -> TemplateContext:
     """Return the context of timelines/_timeline.html. Only the first page is live."""
     return {

@@ -112,7 +112,6 @@ class PollService(Service):
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The periodic tasks of the workers."""
         return (PeriodicTask("polls", ENDS_INTERVAL_S, self.notify_of_ended_polls),)
 
 

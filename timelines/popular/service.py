@@ -76,11 +76,9 @@ class PopularPostsService(Service):
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The periodic tasks of the workers."""
         return (PeriodicTask("popular", REFILL_INTERVAL_S, self.refill),)
 
     async def refill(self) -> None:
-        """Write the rankings from the counts."""
         weights = await self.popular.candidates(self.clock.now_ms(), MAX_CANDIDATES)
         posts = await self.posts.find_shown(list(weights))
         author_ids = {post.author_id for post in posts.values()}

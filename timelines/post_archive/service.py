@@ -130,6 +130,5 @@ class ArchivedBodies:
             await self._archive.put([(int(key.tag), body) for key, body in bodies])
 
     async def clear(self) -> None:
-        """Delete every body."""
         async for page in self._archive.iterate_pages():
             await self._archive.remove([post_id for post_id, _ in page])

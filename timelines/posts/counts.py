@@ -37,7 +37,6 @@ def parse_counts(reply: bytes | None) -> PostCounts:
 
 
 def read_counts(post_ids: Sequence[PostId]) -> Read[dict[PostId, PostCounts]]:
-    """Read the counts of each post."""
     return Read(
         list(map(_counts_command, post_ids)),
         lambda replies: dict(zip(post_ids, map(parse_counts, replies), strict=True)),

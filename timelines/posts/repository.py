@@ -33,8 +33,6 @@ WAS_ARCHIVED, WAS_EDITED = 2, 3
 
 
 class WriteResult(Enum):
-    """The result of writing a post."""
-
     NEW = 1
     EXISTS = 2
     EDITED = 3
@@ -48,8 +46,6 @@ class WriteResult(Enum):
 
 
 class EditResult(Enum):
-    """The result of writing the next version of a post."""
-
     NEW = 1
     EXISTS = 2
     DELETED = 0

@@ -12,15 +12,7 @@ from typing import cast
 from socialsite.ids import AccountId, PostId
 from socialsite.store import PreparedCommand, Read, Reply, prepare_command
 from timelines import keys
-from timelines.posts.post import (
-    EDITED_FIRST_BYTE,
-    FIRST_BYTES,
-    FOLLOWERS,
-    POST_CACHE_SIZE,
-    PUBLIC,
-    Post,
-    decode_post,
-)
+from timelines.posts.post import EDITED_FIRST_BYTE, FIRST_BYTES, FOLLOWERS, POST_CACHE_SIZE, PUBLIC, Post, decode_post
 
 UNKNOWN_ID = PostId(0)
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"

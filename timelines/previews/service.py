@@ -28,12 +28,7 @@ from timelines.previews.queue import (
     encode_job,
     fetch,
 )
-from timelines.previews.repository import (
-    FAILURE_TTL_MS,
-    REPEATED_FAILURE_TTL_MS,
-    ExpiredPreviews,
-    PreviewRepository,
-)
+from timelines.previews.repository import FAILURE_TTL_MS, REPEATED_FAILURE_TTL_MS, ExpiredPreviews, PreviewRepository
 from timelines.previews.verified_links import VerifiedLinkService
 
 PICTURE_MAX_BYTES = 4 * 1024 * 1024

@@ -33,10 +33,7 @@ from timelines.reactions.service import ReactionsService
 from timelines.reactions.views import marked_posts_context, marked_posts_json
 from timelines.reading.view_counts import count_view
 
-SELECTION_BY_TAB = {
-    "posts": WITHOUT_REPLIES,
-    "media": PostSelection(only_media=True, exclude_boosts=True),
-}
+SELECTION_BY_TAB = {"posts": WITHOUT_REPLIES, "media": PostSelection(only_media=True, exclude_boosts=True)}
 """What `?tab=` selects of the posts of an account. Without it the page has all posts, and is live."""
 LIKES = "likes"
 """The tab of the posts that the account likes, which only the account itself sees."""

@@ -38,12 +38,7 @@ from timelines.publishing.forms import PostForm
 from timelines.publishing.hashtag_limit import NewHashtagLimit, TakenHashtags
 from timelines.publishing.held_links import FirstLinks
 from timelines.publishing.poll_form import PollForm
-from timelines.publishing.post_writer import (
-    PostWriter,
-    Reservation,
-    hash_request,
-    idempotency_key_digest,
-)
+from timelines.publishing.post_writer import PostWriter, Reservation, hash_request, idempotency_key_digest
 from timelines.publishing.timeline_writer import TimelineWriter
 from timelines.quotes.service import QuoteService
 from timelines.reading.pipeline import ReadPipeline
@@ -323,12 +318,7 @@ class PublishingService(Service):
             await self.live.counts_changed(post.in_reply_to)
 
     async def _make_draft(
-        self,
-        author_id: AccountId,
-        text: str,
-        in_reply_to: PostId | None,
-        audience: int | None,
-        key_digest: str | None,
+        self, author_id: AccountId, text: str, in_reply_to: PostId | None, audience: int | None, key_digest: str | None
     ) -> Post:
         """Return the post without its id. A reply to a boost becomes a reply to the original."""
         entry = await self._find_parent(author_id, in_reply_to, key_digest)

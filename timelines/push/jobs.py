@@ -42,8 +42,6 @@ log = structlog.stdlib.get_logger("timelines.push")
 
 @dataclass(kw_only=True, slots=True)
 class PushSending:
-    """Performs the jobs of the queue."""
-
     push_subscriptions: PushSubscriptions
     push: PushService
     notifications: NotificationService

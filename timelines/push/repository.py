@@ -35,7 +35,6 @@ class PushSubscriptions:
         return decode_or_none(_decoder, value)
 
     async def find_all(self, account_id: AccountId) -> dict[str, PushSubscription]:
-        """Return the subscriptions by session id."""
         reply = await self._timelines.execute("HGETALL", keys.push_subscriptions(account_id))  # about SUBSCRIPTIONS_CAP
         parsed = {
             id.decode(): decode_or_none(_decoder, value) for id, value in zip(reply[::2], reply[1::2], strict=True)

@@ -115,11 +115,7 @@ class PushService(Service):
         return renewed
 
     async def edit(
-        self,
-        account_id: AccountId,
-        session_id: str,
-        kinds: Collection[str],
-        policy: PushPolicy | None = None,
+        self, account_id: AccountId, session_id: str, kinds: Collection[str], policy: PushPolicy | None = None
     ) -> PushSubscription:
         """Change the kinds and the policy. Raises NotFound if the session has no subscription."""
         subscription = await self.find(account_id, session_id)

@@ -39,8 +39,6 @@ class QuoteApproval(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class QuoteService(Service):
-    """Checks, stores, revokes and lists quotes."""
-
     store: Store
     quotes: QuoteRepository
     posts: PostRepository

@@ -43,8 +43,6 @@ UNDONE_AT_ONCE = 50  # the reactions of a deleted account that share round trips
 
 @dataclass(kw_only=True, slots=True)
 class ReactionsService(Service):
-    """Performs likes, boosts and bookmarks."""
-
     reactions: Reactions
     bookmark_repository: Bookmarks
     boosts: BoostService

@@ -14,11 +14,7 @@ from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entries_html, post_json, post_url, posts_json
 from timelines.pages.queries import parse_cursor, parse_limit
-from timelines.pages.responses import (
-    TemplateContext,
-    optional_placeholder,
-    url_with_query,
-)
+from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
 from timelines.reactions.bookmarks import BookmarkCursor, BookmarksPage
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService

@@ -26,12 +26,7 @@ from timelines.previews.preview import link_of
 from timelines.previews.repository import ExpiredPreviews, read_previews
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import read_earlier_boosters
-from timelines.visibility.rights import (
-    FOLLOWED_CONTEXTS,
-    LANGUAGE_CONTEXTS,
-    AllowedAuthors,
-    ViewContext,
-)
+from timelines.visibility.rights import FOLLOWED_CONTEXTS, LANGUAGE_CONTEXTS, AllowedAuthors, ViewContext
 from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 FACTS_CAP = 200_000

@@ -13,15 +13,7 @@ import msgspec
 from accounts.domain import DELETED, Author
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.service import Service
-from timelines.pages.page import (
-    HydratedPost,
-    PageRequest,
-    Quote,
-    TimelinePage,
-    ViewerState,
-    build_page,
-    fetch_size,
-)
+from timelines.pages.page import HydratedPost, PageRequest, Quote, TimelinePage, ViewerState, build_page, fetch_size
 from timelines.posts.post import Post
 from timelines.reading.hydration import HydrationState, Sources
 from timelines.reading.skeletons import Skeleton

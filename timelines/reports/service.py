@@ -28,13 +28,7 @@ from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.service import Service
 from socialsite.site.service import SiteService
 from socialsite.store.aof import wait_for_aof_at_exit
-from timelines.errors import (
-    AlreadyReported,
-    CannotDecideOwnReport,
-    ReportClaimed,
-    ReportClosed,
-    ReportNotFound,
-)
+from timelines.errors import AlreadyReported, CannotDecideOwnReport, ReportClaimed, ReportClosed, ReportNotFound
 from timelines.notifications.kinds import REPORT_CLOSED
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
@@ -203,12 +197,7 @@ class ReportService(Service):
         return 0 <= self.clock.now_ms() - self._loaded_ms < BACKLOG_MS
 
     async def queue(
-        self,
-        staff_id: AccountId,
-        after: int = 0,
-        category: ReportCategory | None = None,
-        *,
-        only_own: bool = False,
+        self, staff_id: AccountId, after: int = 0, category: ReportCategory | None = None, *, only_own: bool = False
     ) -> tuple[list[QueueEntry], int | None]:
         """Return the accounts with open reports but the staff member, the oldest report first, and the next cursor.
 

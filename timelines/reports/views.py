@@ -38,19 +38,10 @@ OUTCOME_LABELS = {
     "account_deleted": gettext_lazy("The account no longer exists."),
 }
 CATEGORY_LABELS = {
-    "harassment": (
-        gettext_lazy("Harassment"),
-        gettext_lazy("Threats, insults, or following a person around"),
-    ),
+    "harassment": (gettext_lazy("Harassment"), gettext_lazy("Threats, insults, or following a person around")),
     "hate": (gettext_lazy("Hate"), gettext_lazy("Attacks on people for what they are or believe")),
-    "nudity": (
-        gettext_lazy("Nudity or sex"),
-        gettext_lazy("Without a warning, or against the will of a person"),
-    ),
-    "self_harm": (
-        gettext_lazy("Self-harm"),
-        gettext_lazy("Somebody may hurt themselves, or tells others to"),
-    ),
+    "nudity": (gettext_lazy("Nudity or sex"), gettext_lazy("Without a warning, or against the will of a person")),
+    "self_harm": (gettext_lazy("Self-harm"), gettext_lazy("Somebody may hurt themselves, or tells others to")),
     "impersonation": (gettext_lazy("Impersonation"), gettext_lazy("It pretends to be somebody else")),
     "spam": (gettext_lazy("Spam"), gettext_lazy("Advertising, fraud, or the same thing again and again")),
     "legal": (gettext_lazy("Illegal"), gettext_lazy("It breaks the law, for example by a threat or by stolen content")),

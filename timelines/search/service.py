@@ -117,12 +117,7 @@ class SearchService(Service):
         return await self.autocomplete.complete_hashtags(tag, limit=limit) if tag else []
 
     async def search_posts(
-        self,
-        query: SearchQuery,
-        *,
-        viewer_id: AccountId | None,
-        before: int | None = None,
-        limit: int = DEFAULT_LIMIT,
+        self, query: SearchQuery, *, viewer_id: AccountId | None, before: int | None = None, limit: int = DEFAULT_LIMIT
     ) -> TimelinePage:
         """Return matching posts below `before`, newest first."""
         author_id = None

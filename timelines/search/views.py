@@ -15,12 +15,7 @@ from timelines.following.presenters import accounts_with_follow_state
 from timelines.pages.page import PageRequest
 from timelines.pages.presenters import author_json, hashtag_json, posts_json
 from timelines.pages.queries import parse_page_request
-from timelines.pages.responses import (
-    TemplateContext,
-    optional_placeholder,
-    timeline_context,
-    url_with_query,
-)
+from timelines.pages.responses import TemplateContext, optional_placeholder, timeline_context, url_with_query
 from timelines.search.autocomplete import AutocompleteService
 from timelines.search.explore import explore
 from timelines.search.query import QUERY_LENGTH_CAP, QueryInvalid, parse_query
@@ -88,11 +83,7 @@ def _rest_json(tag: str, typed: str) -> dict[str, str]:
 
 
 def _results_response(
-    request: SiteRequest,
-    cut: PageRequest,
-    text: str,
-    results: SearchResults,
-    accounts: list[TemplateContext],
+    request: SiteRequest, cut: PageRequest, text: str, results: SearchResults, accounts: list[TemplateContext]
 ) -> HttpResponseBase:
     page, tags = results.posts, [hashtag_json(tag) for tag in results.hashtags]
     tab = _get_tab(request)
@@ -142,9 +133,4 @@ def _get_tab(request: SiteRequest) -> SearchKind:
 
 
 def _form_context(text: str) -> TemplateContext:
-    return {
-        "query": Placeholder(text),
-        "max_length": QUERY_LENGTH_CAP,
-        "page_title": _("Search"),
-        "robots": "noindex",
-    }
+    return {"query": Placeholder(text), "max_length": QUERY_LENGTH_CAP, "page_title": _("Search"), "robots": "noindex"}

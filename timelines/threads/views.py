@@ -85,11 +85,7 @@ def _item_content_html(found: ThreadEntry) -> str:
 def approval_json(approval: QuoteApproval) -> Json:
     """Return who may quote a post, with the field names of Mastodon's QuoteApproval entity."""
     automatic = [] if approval.policy == "nobody" else [approval.policy]
-    return {
-        "automatic": automatic,
-        "manual": [],
-        "current_user": "automatic" if approval.is_allowed else "denied",
-    }
+    return {"automatic": automatic, "manual": [], "current_user": "automatic" if approval.is_allowed else "denied"}
 
 
 MAX_DESCRIPTION_LENGTH = 200  # characters

@@ -22,11 +22,7 @@ class Authors(Protocol):
 
 
 async def load_visible_page(
-    accounts: Authors,
-    read: ReadPage,
-    cursor: FollowCursor | None,
-    limit: int,
-    find_blocked: FindBlocked | None = None,
+    accounts: Authors, read: ReadPage, cursor: FollowCursor | None, limit: int, find_blocked: FindBlocked | None = None
 ) -> FollowPage:
     """Return a page of visible accounts. Reads until the page is full, at most MAX_ROUNDS times."""
     edges: list[FollowCursor] = []

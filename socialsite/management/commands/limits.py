@@ -143,7 +143,6 @@ async def read_overview(services: Services, minutes: int) -> dict[str, Any]:
 
 
 def format_text(output: dict[str, Any]) -> list[str]:
-    """Format the output for people, in lines."""
     if "usage" in output:
         head = f"{'subject':<28} {'rule':<8} {'limit':>6} {'now':>6} {'before':>6} {'used':>8}"
         return [head] + [

@@ -130,7 +130,6 @@ class Command(SiteCommand):
 
 
 def _format_edges(edges: Mapping[str, int]) -> str:
-    """Format the number of edges for each name of an outgoing side."""
     return ", ".join(f"{number} of {name}" for name, number in sorted(edges.items()))
 
 

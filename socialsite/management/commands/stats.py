@@ -59,7 +59,6 @@ async def build_report(services: Services, hours: int) -> dict[str, Any]:
 
 
 def format_text(report: dict[str, Any]) -> list[str]:
-    """Return the lines of the report for a terminal."""
     latency, active, outbox = report["latency"], report["active_accounts"], report["outbox"]
     posters = ", ".join(f"@{each['account']} {each['count']}" for each in report["posters"])
     lines = [f"In the last {report['hours']} hours:"]

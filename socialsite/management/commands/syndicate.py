@@ -80,7 +80,6 @@ class Command(OperatorCommand):
         return is_done
 
     async def _print_progress(self, services: Services, min_verbosity: int) -> None:
-        """Print the backlog every few seconds."""
         while self.verbosity >= min_verbosity:
             await asyncio.sleep(PROGRESS_INTERVAL_S)
             try:
@@ -90,7 +89,6 @@ class Command(OperatorCommand):
 
 
 def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
-    """Return the periodic tasks of every worker."""
     return (
         *services.statistics.periodic_tasks,
         *services.search_indexer.periodic_tasks,

@@ -26,7 +26,6 @@ VALKEY_COMPATIBLE_BELOW: Version = (7, 4, 0)
 
 
 def parse_version(number: str) -> Version:
-    """Parse a version such as "7.0.15"."""
     major, minor, patch = number.split(".")
     return int(major), int(minor), int(patch)
 

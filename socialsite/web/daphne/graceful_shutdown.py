@@ -154,7 +154,6 @@ def _open_transports() -> set[Any]:
 
 
 def _active_protocols(server: Any) -> Iterator[Any]:
-    """Return the protocols of connected clients."""
     return (protocol for protocol, details in list(server.connections.items()) if "disconnected" not in details)
 
 

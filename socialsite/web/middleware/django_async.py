@@ -103,11 +103,7 @@ class AsyncCsrfMiddleware(AsyncHooksMixin, CsrfViewMiddleware):
     """
 
     async def process_view(  # type: ignore[override]
-        self,
-        request: SiteRequest,
-        callback: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        self, request: SiteRequest, callback: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> HttpResponseBase | None:
         if getattr(callback, "csrf_exempt", False):
             return None
