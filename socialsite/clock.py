@@ -3,7 +3,6 @@
 The machine's wall clock is read only at the creation of the clock, so a later jump does not change the order of posts.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
@@ -40,11 +39,6 @@ class Clock:
         else:
             self._offset_ms = (min_offset_ms + max_offset_ms) / 2
         self._is_set = True
-
-    async def refresh_forever(self) -> None:
-        while True:
-            await asyncio.sleep(REFRESH_INTERVAL_S)
-            await self.refresh()
 
     def now_ms(self) -> int:
         self._last_now_ms = max(self._last_now_ms, self.server_ms())

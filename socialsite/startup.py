@@ -22,6 +22,7 @@ from socialsite.ids import PostIdGenerator
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.service_config import ServiceConfig
+from socialsite.site.service import REFRESH_INTERVAL_S as SITE_REFRESH_INTERVAL_S
 from socialsite.store import AccessDenied, CommandRefused, Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
@@ -109,9 +110,9 @@ async def open_services(
 
 def _start_background_tasks(services: Services, clock: Clock) -> TaskSupervisor:
     tasks = TaskSupervisor()
-    tasks.start(clock.refresh_forever)
-    tasks.start(services.site.refresh_forever)
-    tasks.start(partial(share_newest_post_id_forever, services.store, services.ids))
+    tasks.repeat(REFRESH_INTERVAL_S, clock.refresh)
+    tasks.repeat(SITE_REFRESH_INTERVAL_S, services.site.refresh)
+    tasks.repeat(REFRESH_INTERVAL_S, partial(share_newest_post_id, services.store, services.ids))
     tasks.start(services.statistics.meter.flush_forever)
     tasks.start(partial(renew_previews_forever, services))
     tasks.start(metrics.sample_forever)
@@ -133,12 +134,6 @@ async def share_newest_post_id(store: Store, ids: PostIdGenerator) -> None:
     key = site_keys.newest_post_id()
     with contextlib.suppress(StoreError):
         ids.continue_after(await store.node(key).execute(*RAISE_NUMBER.command([key], [ids.last_id])))
-
-
-async def share_newest_post_id_forever(store: Store, ids: PostIdGenerator) -> None:
-    while True:
-        await asyncio.sleep(REFRESH_INTERVAL_S)
-        await share_newest_post_id(store, ids)
 
 
 async def renew_previews_forever(services: Services) -> None:

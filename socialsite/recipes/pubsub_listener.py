@@ -78,7 +78,7 @@ class PubSubListener:
             await self._register()
             cleanup.pop_all()
         self._store.on_topology_change.add(self._on_topology_change)
-        self._supervisor.start(self._renew_forever)
+        self._supervisor.repeat(self._renewal_interval_s, self._renew, "presence could not be renewed")
         self._supervisor.start(self._resync_forever)
 
     async def close(self) -> None:
@@ -202,14 +202,6 @@ class PubSubListener:
         await self._store.node(key).transaction([("SADD", key, *members), ("EXPIRE", key, PRESENCE_TTL_S)])
         await self._store.node(processes_key()).execute("ZADD", processes_key(), self._expires_at_ms(), self.process_id)
         self._renewed_at = sent_at
-
-    async def _renew_forever(self) -> None:
-        while True:
-            await asyncio.sleep(self._renewal_interval_s)
-            try:
-                await self._renew()
-            except StoreError as error:
-                log.warning("presence could not be renewed: %s", error)
 
     async def _renew(self) -> None:
         """Extend the TTL, and remove members without sockets and expired processes. Resync if the set was lost.

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+
+from socialsite.store import StoreError
 
 TaskFactory = Callable[[], Coroutine[None, None, None]]
 RESTART_DELAY_S = 0.1
@@ -19,6 +21,19 @@ class TaskSupervisor:
 
     def start(self, work: TaskFactory) -> None:
         self._run(work, work())
+
+    def repeat(self, interval_s: float, work: Callable[[], Awaitable[object]], failure: str = "") -> None:
+        """Await `work` after every interval. A StoreError is logged as `failure`, and the next interval tries again."""
+
+        async def repeat() -> None:
+            while True:
+                await asyncio.sleep(interval_s)
+                try:
+                    await work()
+                except StoreError as error:
+                    log.warning("%s: %s", failure, error)
+
+        self.start(repeat)
 
     async def close(self) -> None:
         tasks, self._tasks = self._tasks, set()

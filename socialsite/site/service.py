@@ -3,7 +3,6 @@
 The copy is refreshed outside of requests (Redis in Action, section 5.4.2: configuration that is cached for a second).
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -67,11 +66,6 @@ class SiteService(Service):
             return
         for listener in tuple(self.listeners):
             listener()
-
-    async def refresh_forever(self) -> None:
-        while True:
-            await asyncio.sleep(REFRESH_INTERVAL_S)
-            await self.refresh()
 
     def check(self, fields: Mapping[str, Any]) -> None:
         """Raise Invalid or SetByEnvironment if `change` would."""

@@ -13,7 +13,7 @@ from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Read, Reply, Store
 from timelines import keys
 from timelines.graph.follow import FollowCursor, FollowPage, Relationship
-from timelines.graph.zset_page import read_account_page
+from timelines.graph.zset_page import read_account_page, read_scores
 
 AccountKey = Callable[[int], Key]
 CAPPED_KEYS: tuple[AccountKey, ...] = keys.blocks, keys.mutes, keys.boosts_hidden
@@ -151,13 +151,7 @@ class BlocksAndMutes:
 
     def blocked_either_way(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """Read the accounts among `others` that the account blocks or is blocked by."""
-
-        def parse(replies: Sequence[Reply]) -> set[AccountId]:
-            pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
-            return {other for other, score in pairs if score is not None}
-
-        sides = (keys.blocks(account_id), keys.blocked_by(account_id)) if others else ()
-        return Read([("ZMSCORE", key, *others) for key in sides], parse, self._timelines)
+        return read_scores(self._timelines, (keys.blocks(account_id), keys.blocked_by(account_id)), others).map(set)
 
     async def counts(self, account_id: AccountId, now_ms: int) -> tuple[int, int, int]:
         """Return the numbers of blocks, of mutes that are not expired, and of accounts with hidden boosts."""
@@ -179,20 +173,8 @@ class BlocksAndMutes:
 
     def muted_until(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[dict[AccountId, int]]:
         """Read the end of the mute (Unix ms) of each of `others` that is muted."""
-
-        def parse(replies: Sequence[Reply]) -> dict[AccountId, int]:
-            pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
-            return {other: int(float(until)) for other, until in pairs if until is not None}
-
-        commands = [("ZMSCORE", keys.mutes(account_id), *others)] if others else []
-        return Read(commands, parse, self._timelines)
+        return read_scores(self._timelines, [keys.mutes(account_id)], others)
 
     def hidden_boosts_among(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """Read the accounts among `others` whose boosts the account hides."""
-
-        def parse(replies: Sequence[Reply]) -> set[AccountId]:
-            pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
-            return {other for other, score in pairs if score is not None}
-
-        commands = [("ZMSCORE", keys.boosts_hidden(account_id), *others)] if others else []
-        return Read(commands, parse, self._timelines)
+        return read_scores(self._timelines, [keys.boosts_hidden(account_id)], others).map(set)

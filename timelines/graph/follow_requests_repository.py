@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId
-from socialsite.store import Key, Read, Reply, Store
+from socialsite.store import Read, Store
 from timelines import keys
 from timelines.graph.follow import FollowCursor, FollowPage
-from timelines.graph.zset_page import read_account_page
+from timelines.graph.zset_page import read_account_page, read_scores
 
 
 class FollowRequests:
@@ -61,19 +61,11 @@ class FollowRequests:
 
     def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """Read the accounts among `others` to which the account has sent a request."""
-        return self._among(keys.sent_follow_requests(requester_id), others)
+        return read_scores(self._timelines, [keys.sent_follow_requests(requester_id)], others).map(set)
 
     def received_among(self, target_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """Read the accounts among `others` that have sent a request to the account."""
-        return self._among(keys.follow_requests(target_id), others)
-
-    def _among(self, key: Key, others: Sequence[AccountId]) -> Read[set[AccountId]]:
-        def parse(replies: Sequence[Reply]) -> set[AccountId]:
-            pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
-            return {account_id for account_id, score in pairs if score is not None}
-
-        commands = [("ZMSCORE", key, *others)] if others else []
-        return Read(commands, parse, self._timelines)
+        return read_scores(self._timelines, [keys.follow_requests(target_id)], others).map(set)
 
     def count_made_by(self, requester_id: AccountId) -> Read[int]:
         """Read the number of pending requests that the account has sent."""

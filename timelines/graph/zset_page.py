@@ -74,3 +74,15 @@ def read_account_page(
 def redis_order(member: ScoredId) -> tuple[int, str]:
     """Return the sort key that orders members as Redis does: by score, then by the bytes of the member."""
     return member.at_ms, str(member.id)
+
+
+def read_scores(
+    store: CommandRunner, keys: Sequence[Key], account_ids: Sequence[AccountId]
+) -> Read[dict[AccountId, int]]:
+    """Read the scores (Unix ms) of those accounts that are members of one of the sorted sets."""
+
+    def parse(replies: Sequence[Reply]) -> dict[AccountId, int]:
+        pairs = (pair for scores in replies for pair in zip(account_ids, scores, strict=True))
+        return {id: int(float(score)) for id, score in pairs if score is not None}
+
+    return Read([("ZMSCORE", key, *account_ids) for key in keys] if account_ids else [], parse, store)

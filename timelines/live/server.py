@@ -3,14 +3,12 @@
 Each event loop has one `StreamingServer`, which its first socket opens.
 """
 
-import asyncio
 import logging
 
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.site.service import SiteService
-from socialsite.store.errors import StoreError
 from socialsite.web.services import SiteServices
 from timelines.live import socket_messages
 from timelines.live.broadcaster import Broadcaster
@@ -67,7 +65,9 @@ class StreamingServer:
         """Start the listener and the background tasks. Raises StoreUnavailable."""
         await self._listener.open()
         self._site.listeners.add(self._close_visitors_if_members_only)
-        self._supervisor.start(self._check_sessions_forever)
+        self._supervisor.repeat(
+            SESSION_CHECK_INTERVAL_S, self._close_ended_sessions, "open sessions could not be checked"
+        )
         self._supervisor.start(self._dispatcher.send_counts_forever)
         self._supervisor.start(self._missed_changes.run)
         self._supervisor.start(self._replacement_boosts.run)
@@ -128,15 +128,6 @@ class StreamingServer:
         await self._subscription_manager.replay_all()
         self._missed_changes.check_all()
 
-    async def _check_sessions_forever(self) -> None:
-        """Close the sockets of ended sessions, until cancelled. It is needed if the message about the end was lost."""
-        while True:
-            await asyncio.sleep(SESSION_CHECK_INTERVAL_S)
-            try:
-                await self._close_ended_sessions()
-            except StoreError as error:
-                log.warning("open sessions could not be checked: %s", error)
-
     def _close_visitors_if_members_only(self) -> None:
         if self._site.settings.members_only:
             for socket in tuple(self._registry.sockets):
@@ -144,6 +135,7 @@ class StreamingServer:
                     socket.writer.close(socket_messages.SIGNED_OUT_CLOSE_CODE)
 
     async def _close_ended_sessions(self) -> None:
+        """Close the sockets of ended sessions. It is needed if the message about the end was lost."""
         sockets = [
             (socket, (socket.account_id, socket.session_id))
             for socket in self._registry.sockets
