@@ -31,6 +31,7 @@ from tests.support.sockets import (
 from tests.support.stalls import StallMonitor
 from tests.support.waiting import eventually
 from tests.support.world import Person, World
+from timelines.live.server import SOCKETS_PER_MESSAGE
 
 GROWTH_KB = 20 * 1024
 HEARD_WITHIN_S = 3.0
@@ -236,6 +237,31 @@ async def test_bytes_before_the_socket_is_accepted_are_not_stored_without_limit(
         writer.close()
     finally:
         os.kill(redis_server.pid, signal.SIGCONT)
+
+
+async def test_an_address_has_a_maximum_of_sockets(daphne: DaphneProcess, world: World) -> None:
+    """Without it, a visitor opens 1,200 a minute, each of 35 kB, and may send messages on each of them."""
+    async with contextlib.AsyncExitStack() as sockets:
+        opened = [await sockets.enter_async_context(raw_socket(daphne)) for _ in range(60 * SOCKETS_PER_MESSAGE - 1)]
+        first = contextlib.AsyncExitStack()
+        opened.append(await first.enter_async_context(raw_socket(daphne)))
+        assert await handshake_status(daphne, "127.0.0.1") == 429
+        assert await handshake_status(daphne, "127.0.0.2") == 101
+        await first.aclose()
+
+        async def has_room() -> bool:
+            return await handshake_status(daphne, "127.0.0.1") == 101
+
+        await eventually(has_room)
+
+
+async def handshake_status(daphne: DaphneProcess, address: str) -> int:
+    reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port, local_addr=(address, 0))
+    writer.write(encode_upgrade_request(daphne))
+    async with asyncio.timeout(10):
+        status = (await reader.readline()).split()[1]
+    writer.close()
+    return int(status)
 
 
 def unread_bytes(client_port: int, server_port: int) -> int:

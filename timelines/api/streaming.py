@@ -57,10 +57,10 @@ SUBSCRIPTIONS: Final[dict[str, dict[str, str]]] = {
 }
 """Stream without a parameter -> its subscriptions. This site has no posts of other sites and no direct messages."""
 MEDIA_SUFFIX = ":media"
-EVENT_STREAMS_PER_ACCOUNT, EVENT_STREAMS_PER_ADDRESS = 24, 128
+EVENT_STREAMS_PER_ACCOUNT = 24
 """Maximum open responses of server-sent events of a process. An app opens one for each stream that it shows."""
 EVENT_STREAMS_RETRY_S = 60
-_open_streams: Counter[AccountId | str] = Counter()
+_open_streams: Counter[AccountId] = Counter()
 
 ERRORS: Final = {
     socket_messages.BAD_MESSAGE: ("The message is not valid", 400),
@@ -285,7 +285,8 @@ async def stream_events(request: SiteRequest, stream: str = "") -> HttpResponseB
         raise error from refusal
     except SubscriptionDenied as denied:
         raise NotFound from denied
-    if _open_streams[account_id] >= EVENT_STREAMS_PER_ACCOUNT or _open_streams[address] >= EVENT_STREAMS_PER_ADDRESS:
+    server.require_room(address)
+    if _open_streams[account_id] >= EVENT_STREAMS_PER_ACCOUNT:
         raise RateLimited("address", EVENT_STREAMS_RETRY_S)
     encoder = shared_encoder(server, services, request.site_url, EventFrames)
     return EventStreamResponse(_events(server, account_id, address, token, encoder, subscriptions))
@@ -300,10 +301,10 @@ async def _events(
     subscriptions: dict[str, str],
 ) -> AsyncIterator[bytes]:
     writer = EventStreamWriter()
-    socket = LiveSocket(writer, account_id, token.id, settings.LANGUAGE_CODE, encoder)
+    socket = LiveSocket(writer, account_id, token.id, settings.LANGUAGE_CODE, encoder, address)
     server.connect(socket)
     prometheus.SOCKETS.inc()
-    _open_streams.update((account_id, address))
+    _open_streams[account_id] += 1
     try:
         for name, timeline in subscriptions.items():
             server.subscribe(socket, name, timeline=timeline)
@@ -312,7 +313,6 @@ async def _events(
     finally:
         server.disconnect(socket)
         prometheus.SOCKETS.dec()
-        for each in (account_id, address):
-            _open_streams[each] -= 1
-            if not _open_streams[each]:
-                del _open_streams[each]
+        _open_streams[account_id] -= 1
+        if not _open_streams[account_id]:
+            del _open_streams[account_id]

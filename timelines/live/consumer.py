@@ -50,6 +50,7 @@ class StreamConsumer(AsyncWebsocketConsumer):
                 services = await loop_services.get()
                 self.server = await streaming_servers.get(services)
                 viewer = await self.authenticate(services)
+            self.server.require_room(viewer.address)
         except RateLimited as refusal:
             services.statistics.meter.count(REFUSALS, refusal.rule)
             await reject_with_status(self.base_send, HTTPStatus.TOO_MANY_REQUESTS)
@@ -66,7 +67,9 @@ class StreamConsumer(AsyncWebsocketConsumer):
         self.limit = create_message_limit(services, viewer)
         writer = open_socket_writer(self.base_send)
         self.scope.clear()  # frees memory: Channels keeps the scope while the socket is open
-        self.socket = LiveSocket(writer, viewer.account_id, viewer.session_id, viewer.language, self.encoder)
+        self.socket = LiveSocket(
+            writer, viewer.account_id, viewer.session_id, viewer.language, self.encoder, viewer.address
+        )
         self.server.connect(self.socket)
         task = asyncio.current_task()
         assert task is not None

@@ -6,6 +6,7 @@ Each event loop has one `StreamingServer`, which its first socket opens.
 import logging
 
 from accounts.sessions.service import SessionService
+from socialsite.errors import RateLimited
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.site.service import SiteService
@@ -27,6 +28,9 @@ from timelines.reading.pipeline import ReadPipeline
 SESSION_CHECK_INTERVAL_S = 4.0
 MAX_SUBSCRIPTIONS_PER_SOCKET = 20
 """The maximum number of open timelines of one socket. A page shows one timeline, and a client with columns a few."""
+SOCKETS_PER_MESSAGE = 2
+"""The maximum of open sockets of an address in this process, as a multiple of its messages in a minute."""
+NEXT_SOCKET_AFTER_S = 60
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +43,7 @@ class StreamingServer:
         """The encoders of API clients, which sockets share."""
         pipeline = services[ReadPipeline]
         self._registry = SocketRegistry()
+        self._message_limit = services.rules["socket"].limit
         self._sessions, self._site = services[SessionService], services[SiteService]
         broadcaster = Broadcaster(self._registry, pipeline)
         self._replacement_boosts = ReplacementBoosts(self._registry, pipeline, broadcaster)
@@ -77,6 +82,11 @@ class StreamingServer:
         await self._supervisor.close()
         await self._subscription_manager.close()
         await self._listener.close()
+
+    def require_room(self, address: str) -> None:
+        """Raises RateLimited if the address has as many sockets and event streams as it may have."""
+        if self._message_limit and not self._registry.has_room(address, SOCKETS_PER_MESSAGE * self._message_limit):
+            raise RateLimited("address", NEXT_SOCKET_AFTER_S)
 
     def connect(self, socket: LiveSocket) -> None:
         self._registry.add(socket)

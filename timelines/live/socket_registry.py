@@ -1,11 +1,13 @@
-"""The sockets of this process, indexed in memory by topic, account and watched post."""
+"""The sockets of this process, indexed in memory by topic, account and watched post, and counted by address."""
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from socialsite.ids import AccountId, PostId
+from socialsite.limits import address_factors
+from socialsite.recipes.rate_limit import Identifier
 from socialsite.web.socket_writer import SocketWriter, TextFrame
 from timelines.live.channels import Channel
 from timelines.live.frames import PAGE_FRAMES, FrameEncoder
@@ -110,7 +112,9 @@ class Subscription:
 class LiveSocket:
     """An accepted websocket and its reader. `session_id` is a hex digest, or None for a visitor."""
 
-    __slots__ = ("account_id", "encoder", "language", "session_id", "subscriptions", "watched_post_ids", "writer")
+    __slots__ = (
+        "account_id", "address", "encoder", "language", "session_id", "subscriptions", "watched_post_ids", "writer",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -119,8 +123,10 @@ class LiveSocket:
         session_id: str | None,
         language: str,
         encoder: FrameEncoder = PAGE_FRAMES,
+        address: str = "",
     ) -> None:
         self.writer = writer
+        self.address = address
         self.encoder = encoder
         self.account_id = account_id
         self.session_id = session_id
@@ -145,6 +151,7 @@ class SocketRegistry:
         """The sockets of API clients. `sockets` contains them, too."""
         self._subscriptions_by_topic: dict[str, dict[Subscription, None]] = {}
         self._sockets_by_account: dict[AccountId, dict[LiveSocket, None]] = {}
+        self._sockets_by_address: Counter[Identifier] = Counter()
         self._sockets_by_watched_post: dict[PostId, dict[LiveSocket, None]] = {}
         self._deleted_ids: OrderedDict[PostId, None] = OrderedDict()
         self._topics_by_sent_post: OrderedDict[PostId, set[str]] = OrderedDict()
@@ -152,15 +159,27 @@ class SocketRegistry:
         self.relation_version = 0
         """The number of changes to relations of accounts that have a socket in this process."""
 
+    def has_room(self, address: str, limit: int) -> bool:
+        """Return whether the address has fewer than `limit` sockets."""
+        factors = address_factors(address).items()
+        return all(self._sockets_by_address[each] < limit * factor for each, factor in factors)
+
     def add(self, socket: LiveSocket) -> None:
         self.sockets[socket] = None
+        self._sockets_by_address.update(address_factors(socket.address).keys())
         if not socket.encoder.is_page:
             self.api_sockets[socket] = None
         if socket.account_id is not None:
             self._sockets_by_account.setdefault(socket.account_id, {})[socket] = None
 
     def remove(self, socket: LiveSocket) -> None:
-        self.sockets.pop(socket, None)
+        """Remove a socket. The call may be repeated."""
+        if socket in self.sockets:
+            del self.sockets[socket]
+            for identifier in address_factors(socket.address):
+                self._sockets_by_address[identifier] -= 1
+                if not self._sockets_by_address[identifier]:
+                    del self._sockets_by_address[identifier]
         self.api_sockets.pop(socket, None)
         if socket.account_id is not None:
             _remove_from_index(self._sockets_by_account, socket.account_id, socket)
