@@ -106,7 +106,7 @@ class AsyncHandler(ASGIHandler):
         watch, response = DisconnectWatcher(receive, request.pending_body), None
         try:
             response = await self.run_get_response(request)
-            await self.send_response(response, send, getattr(request, "client_address", ""))
+            await self.send_response(response, send, request.client_address)
         except asyncio.CancelledError:
             if not (watch.is_disconnected or (request.pending_body and request.pending_body.is_disconnected)):
                 raise

@@ -123,7 +123,7 @@ class SiteRequest(ASGIRequest):
     decisions: list[Decision] | None = None
     """What the rate limits decided about a request to the API (socialsite/web/middleware/headers.py)."""
     request_id: str
-    client_address: str
+    client_address: str = ""
     refused_status: HTTPStatus | None
     badge: Badge
     """It is set only for pages of a signed-in viewer."""

@@ -271,3 +271,33 @@ def unread_bytes(client_port: int, server_port: int) -> int:
         if ends in line:
             return int(line.split()[4].partition(":")[2], 16)
     return -1
+
+
+async def test_a_thousand_connections_of_an_address_delay_others_as_little_as_sixty(daphne: DaphneProcess) -> None:
+    """Each connection repeats its request as soon as it is answered. The answers to it during one page are counted."""
+    head = f"GET /public/ HTTP/1.1\r\nHost: 127.0.0.1:{daphne.port}\r\n\r\n".encode()
+    answered = 0
+
+    async def repeat(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal answered
+        while True:
+            writer.write(head)
+            await reader.readuntil(b"\r\nDate: ")
+            answered += 1
+            await reader.readuntil(b"</html>")
+
+    connections = [await asyncio.open_connection("127.0.0.1", daphne.port, limit=2**20) for _ in range(800)]
+    async with asyncio.TaskGroup() as flood:
+        tasks = [flood.create_task(repeat(*each)) for each in connections]
+        await eventually(lambda: answered > 400)
+        other = httpx.AsyncHTTPTransport(local_address="127.0.0.2")
+        async with httpx.AsyncClient(base_url=daphne.origin, transport=other, timeout=30) as reader:
+            before = answered
+            assert (await reader.get("/public/")).status_code == 200
+            during = answered - before
+        for task in tasks:
+            task.cancel()
+    for _, writer in connections:
+        writer.close()
+    print(f"{during} pages of the flood during one page of another reader")
+    assert during < 400

@@ -69,6 +69,6 @@ def _log_fields(request: SiteRequest, response: HttpResponseBase, started: float
         "path": request.path_info,
         "status": response.status_code,
         "ms": round((time.perf_counter() - started) * 1000, 1),
-        "client": getattr(request, "client_address", None),
+        "client": request.client_address or None,
         "account": account.id if account else None,
     }

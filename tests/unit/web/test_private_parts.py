@@ -33,6 +33,7 @@ PARTS = {
         **dict.fromkeys(("_path", "_command", "_networkProducer", "totalHeadersSize", "maxHeaders"), LIMITS),
         "persistent": SHUTDOWN,
     },
+    ("twisted.web.http", "_ChunkedTransferDecoder"): {"_MalformedChunkedDataError": LIMITS},
     ("twisted.web.http", "_GenericHTTPChannelProtocol"): {"_channel": SHUTDOWN},
     ("twisted.web.http", "Request"): dict.fromkeys(
         ("gotLength", "handleContentChunk", "parsePOSTFormSubmission"), LIMITS
