@@ -34,7 +34,10 @@ _HIDDEN = regex.compile(
 )
 
 _EASTERN_DIGITS = "".join(map(chr, (*range(0x660, 0x66A), *range(0x6F0, 0x6FA))))
-_EQUAL_LETTERS = str.maketrans(f"ı\u06a9\u06cc\u06c1\u2019{_EASTERN_DIGITS}", "i\u0643\u064a\u0647'" + "0123456789" * 2)
+_EQUAL_LETTERS = str.maketrans(
+    f"ı\u06a9\u06cc\u06c1\u2018\u2019\u201c\u201d\u201e\u2010{_EASTERN_DIGITS}",
+    'i\u0643\u064a\u0647\'\'"""-' + "0123456789" * 2,
+)
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
@@ -55,7 +58,8 @@ def fold_letters(text: str) -> str:
     """Return a case-folded text with one letter for those that keyboards of one alphabet type in two ways.
 
     Turkic İ and ı are i, because Unicode has no folding for all languages. Persian kaf and yeh, and Urdu heh, are the
-    Arabic letters, digits of Arabic and Persian are European, and the apostrophe is straight.
+    Arabic letters, digits of Arabic and Persian are European, quotes and the apostrophe are straight, and the hyphen is
+    the minus sign.
     """
     return text.translate(_EQUAL_LETTERS).replace("i\u0307", "i")
 

@@ -23,12 +23,16 @@ _VOWEL_POINTS = re.compile(
     r"\u0897-\u089f\u08ca-\u08e1\u08e3-\u08ff]+"
 )
 """Points, vowel signs and tatweel. They are removed first, because they may be between a letter and its accent."""
-_ACCENTS = regex.compile(
-    rf"(?<=[\p{{Latin}}\p{{Greek}}])[{_COMBINING_MARKS}]++"
+_NOT_LATIN = (
+    rf"(?<=\p{{Greek}})[{_COMBINING_MARKS}]++"
     r"|(?<=[аиоуыэюяіє]|і\u0308)[\u0300\u0301]++|(?<=е)[\u0300\u0301\u0308]++"
     r"|(?<=\u0627)[\u0653-\u0655]++"
 )
+_ACCENTS = regex.compile(rf"(?<=\p{{Latin}})[{_COMBINING_MARKS}]++|{_NOT_LATIN}")
 """The accents of a letter in NFD text, after _BASE_LETTERS was applied. NFD defines the order of marks."""
+_OPTIONAL_ACCENTS = regex.compile(_NOT_LATIN)
+_OPTIONAL = re.compile(r"[\u0300-\u03ff\u0450\u0451\u045d\u0591-\u05c7\u0610-\u08ff\u1f00-\u1fff]")
+"""Texts without these characters have no optional marks of scripts other than Latin."""
 _BASE_LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
     | {"ɓ": "b", "ɗ": "d", "ƙ": "k", "ƴ": "y", "\u0671": "\u0627"}
@@ -48,6 +52,17 @@ def remove_marks(text: str) -> str:
     """Remove optional marks from any text. `fold_accents` does the same faster for most texts."""
     base_letters: str = _ACCENTS.sub("", _nfd(_VOWEL_POINTS.sub("", text)).translate(_BASE_LETTERS))
     return _nfc(base_letters)
+
+
+def fold_optional_marks(text: str) -> str:
+    """Remove the marks of scripts other than Latin that one spelling of a word has and another lacks.
+
+    These are points, vowel signs and tatweel, the accents that Greek capitals lack, and Cyrillic stress and dots of ё.
+    """
+    if text.isascii() or _OPTIONAL.search(text) is None:
+        return text
+    plain: str = _OPTIONAL_ACCENTS.sub("", _nfd(_VOWEL_POINTS.sub("", text)))
+    return _nfc(plain.replace("\u0671", "\u0627"))
 
 
 _SINGLE_CHARACTERS = {

@@ -14,7 +14,7 @@ import msgspec
 import regex
 
 from socialsite.characters import fold_case
-from timelines.text.accents import fold_accents
+from timelines.text.accents import fold_accents, fold_optional_marks
 from timelines.text.linkify import find_hashtags, find_mentions
 
 ANALYSIS_CACHE_SIZE = 4_096
@@ -39,12 +39,15 @@ _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
 
 
 def normalize_spelling(text: str) -> str:
-    """Return the text in NFKC, case-folded and without invisible characters. Accents stay, since filters use them."""
+    """Return the text in NFKC, case-folded and without invisible characters, as filters compare it.
+
+    Accents of Latin letters stay.
+    """
     if text.isascii():
         return text.lower()
     visible: str = _INVISIBLE.sub("", text)
     normalized: str = _INVISIBLE.sub("", fold_case(visible))
-    return normalized
+    return fold_optional_marks(normalized)
 
 
 def split_words(text: str) -> set[str]:

@@ -45,7 +45,13 @@ def test_a_text_is_normalized_to_nfc_and_line_feeds(raw: str, stored: str) -> No
     assert normalize_text(raw) == stored
 
 
-@pytest.mark.parametrize("control", [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0x7F, 0xA0)])
+@pytest.mark.parametrize("line_end", ["\x0b", "\x0c", "\x85", "\u2028", "\u2029"], ids=ascii)
+def test_the_line_ends_of_other_programs_become_line_feeds(line_end: str) -> None:
+    """mastodon/mastodon#21851, facebookarchive/draft-js#1334: such text is pasted from mails, notes and word processors."""
+    assert normalize_text(f"{line_end}one{line_end}two{line_end}") == "one\ntwo"
+
+
+@pytest.mark.parametrize("control", [*range(9), *range(0x0E, 0x20), *range(0x7F, 0x85), *range(0x86, 0xA0)])
 def test_control_characters_are_refused_at_any_position(control: int) -> None:
     assert refusal(f"a{chr(control)}b") == "control"
     assert refusal(f"a{chr(control)}") == "control"

@@ -51,6 +51,19 @@ def found(phrase: str, text: str, **options: object) -> bool:
         ("t\N{WORD JOINER}ea", "tea"),
         ("\N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16}", "I \N{HEAVY BLACK HEART} tea"),
         ("\N{HEAVY BLACK HEART}", "I \N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16} tea"),
+        # bluesky-social/atproto#2344: keyboards type other quotes, and no-break hyphens
+        ('say "tea"', "say “Tea” now"),
+        ("‘tea’", "'tea'"),
+        ("covid-19", "COVID\N{NON-BREAKING HYPHEN}19"),
+        # select2/select2#2367, pjheslin/diogenes#34: the same word with and without optional marks
+        ("Ελλάδα", "ΕΛΛΑΔΑ"),
+        ("άι", "ΑΪ"),
+        ("كتاب", "كِتَابٌ"),
+        ("محمد", "محـمـد"),
+        ("أحمد", "احمد"),
+        ("כלב", "כֶּלֶב"),
+        ("ёлка", "Елка"),
+        ("замок", "за́мок"),
     ],
 )
 def test_a_phrase_matches_its_common_spellings(phrase: str, text: str) -> None:
@@ -67,6 +80,10 @@ def test_a_phrase_matches_its_common_spellings(phrase: str, text: str) -> None:
         ("a.c", "abc"),
         ("tea", ""),
         ("чай", "случайно"),
+        ("ano", "año"),
+        ("cafe", "café"),
+        ("мои", "мой"),
+        ("हद", "हिंदी"),
         ("茶 tea", "茶 teas"),
         ("\N{ZERO WIDTH SPACE}", "tea"),  # an earlier release accepted it as a phrase
     ],
