@@ -26,6 +26,9 @@ PORTS = {"http": 80, "https": 443}
 URL_MAX_LENGTH = 2_048
 UNQUOTED = "%/:=&?~+!$,;'@()*[]"
 """Characters that a path and a query keep. Other special characters are quoted."""
+SPACES, NO_LINE_ENDS = "".join(map(chr, range(33))), dict.fromkeys(map(ord, "\t\n\r"))
+CODINGS = frozenset({"gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd", "dcb", "dcz"})
+"""The content codings of IANA's registry by which a body may be compressed."""
 MAX_REDIRECTS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 TIMEOUT_S = 10.0
@@ -166,8 +169,9 @@ class OutgoingClient:
                         if response.status == 200 and content_type not in accept:
                             raise OutgoingRefused(f"the content type {content_type!r}")
                         body = await _read_body(stream, max_bytes, is_cut=is_cut)
-                        if (coding := response.headers.get("content-encoding", "identity").lower()) != "identity":
-                            body = _decompress(body, coding, max_bytes, is_cut=is_cut)
+                        codings = response.headers.get("content-encoding", "").lower().replace(",", " ").split()
+                        if not CODINGS.isdisjoint(codings):  # browsers ignore other names, such as "utf-8"
+                            body = _decompress(body, codings, max_bytes, is_cut=is_cut)
                         return replace(response, body=body)
                 url = join_url(url, location)
         raise OutgoingRefused("too many redirects")
@@ -243,11 +247,15 @@ async def _deadline(timeout_s: float) -> AsyncIterator[None]:
 
 
 def join_url(base: str, url: str) -> str:
-    """Return the absolute URL. What is no URL stays as it is, and the guard refuses it."""
+    """Return the absolute URL, with spaces and line ends read as browsers do (URL Standard, 4.4).
+
+    What is no URL stays as it is, and the guard refuses it.
+    """
+    reference = url.strip(SPACES).translate(NO_LINE_ENDS).replace(" ", "%20")
     try:
-        return urljoin(base, url)
+        return urljoin(base, reference)
     except ValueError:
-        return url
+        return reference
 
 
 def _read_head(url: str, stream: httpcore.Response) -> OutgoingResponse:
@@ -268,15 +276,22 @@ async def _read_body(stream: httpcore.Response, max_bytes: int, *, is_cut: bool)
     return bytes(body[:max_bytes])
 
 
-def _decompress(body: bytes, coding: str, max_bytes: int, *, is_cut: bool) -> bytes:
+def _decompress(body: bytes, codings: list[str], max_bytes: int, *, is_cut: bool) -> bytes:
     """Return the body of a server that compresses although the request did not accept it (RFC 9110, 12.5.3)."""
-    if coding not in ("gzip", "x-gzip", "deflate"):
+    if len(codings) > 1 or codings[0] not in ("gzip", "x-gzip", "deflate"):
         raise OutgoingRefused("a compressed body")
-    reader = zlib.decompressobj(zlib.MAX_WBITS | 32)
     try:
-        content = reader.decompress(body, max_bytes + 1)
-    except zlib.error as error:
-        raise OutgoingRefused("a compressed body that is damaged") from error
-    if not is_cut and (len(content) > max_bytes or not reader.eof):
+        content, is_whole = _inflate(body, zlib.MAX_WBITS | 32, max_bytes)
+    except zlib.error:
+        try:
+            content, is_whole = _inflate(body, -zlib.MAX_WBITS, max_bytes)  # some servers leave the header out
+        except zlib.error as error:
+            raise OutgoingRefused("a compressed body that is damaged") from error
+    if not is_cut and (len(content) > max_bytes or not is_whole):
         raise OutgoingRefused(f"a compressed body that is damaged or has more than {max_bytes} bytes")
     return content[:max_bytes]
+
+
+def _inflate(body: bytes, window_bits: int, max_bytes: int) -> tuple[bytes, bool]:
+    reader = zlib.decompressobj(window_bits)
+    return reader.decompress(body, max_bytes + 1), reader.eof

@@ -51,11 +51,12 @@ def encode(content: bytes, kind: str = "picture", max_kb: int = 0) -> tuple[dict
         return json.loads(run.stdout), full.read(), small.read()
 
 
+def chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
 def png_header(width: int, height: int, rest: bytes = b"") -> bytes:
     """Return a PNG whose header names a size, with `rest` as its pixels."""
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rest)) + chunk(b"IEND", b"")
@@ -115,6 +116,30 @@ def test_a_bomb_is_refused_before_its_pixels_are_decoded(name: str) -> None:
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_or_foreign_file_is_refused(name: str) -> None:
     assert encode(DAMAGED[name]())[0] == {"refusal": "unreadable"}
+
+
+def png_with(kind: bytes, content: bytes, *, is_last: bool = False, is_damaged: bool = False) -> bytes:
+    """Return a PNG with one more chunk, before or after its pixels."""
+    whole, more = picture((40, 30), "PNG"), bytearray(chunk(kind, content))
+    more[-1] ^= is_damaged
+    at = len(whole) - 12 if is_last else whole.index(b"IDAT") - 4
+    return whole[:at] + bytes(more) + whole[at:]
+
+
+TEXT = b"workflow\0\0" + zlib.compress(b"x" * 3_000_000)
+METADATA = {
+    "a long text": lambda: png_with(b"zTXt", TEXT),
+    "a long text at the end": lambda: png_with(b"zTXt", TEXT, is_last=True),
+    "a long profile": lambda: png_with(b"iCCP", TEXT),
+    "a damaged text": lambda: png_with(b"tEXt", b"a\0b", is_damaged=True),
+    "a text without an end": lambda: png_with(b"zTXt", b"workflow\0\0" + TEXT[10:-900]),
+}
+
+
+@pytest.mark.parametrize("name", METADATA)
+def test_odd_metadata_cost_no_picture(name: str) -> None:
+    """python-pillow/Pillow#8363 and #2445, Nandaka/PixivUtil2#269: browsers show these pictures."""
+    assert "refusal" not in encode(METADATA[name]())[0]
 
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "GIF", "WEBP"])

@@ -26,6 +26,7 @@ from PIL import (
     GifImagePlugin,
     Image,
     ImageCms,
+    ImageFile,
     ImageOps,
     JpegImagePlugin,
     MpoImagePlugin,
@@ -44,6 +45,8 @@ DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 """Errors of the disk. They say nothing about the picture."""
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 MAX_PIXELS = 33_177_600  # 7680 x 4320, Mastodon's limit
+METADATA_MAX_BYTES = 16 * 1024 * 1024
+"""One compressed text or profile of a PNG. Programs that generate pictures store what they did."""
 MAX_FRAMES = 1_000
 MAX_FRAME_PIXELS = 300_000_000  # width x height x frames of an animation
 FULL_MAX_PIXELS = 8_294_400  # 3840 x 2160, as Mastodon's large size
@@ -103,10 +106,12 @@ def encode_picture(
     source: IO[bytes], full: IO[bytes], small: IO[bytes], kind: str, crop: tuple[float, ...] = ()
 ) -> EncodedPicture:
     """Write the full and the small size of a picture. Raises PictureRefused."""
-    Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+    Image.MAX_IMAGE_PIXELS, PngImagePlugin.MAX_TEXT_CHUNK = MAX_PIXELS, METADATA_MAX_BYTES
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
+        ImageFile.LOAD_TRUNCATED_IMAGES = True  # damaged metadata cost no picture, damaged pixels do
         with Image.open(source, formats=FORMATS) as picture:
+            ImageFile.LOAD_TRUNCATED_IMAGES = False
             if picture.width * picture.height > MAX_PIXELS:
                 raise PictureRefused("too_large")
             if kind not in CROPPED_SIZES and picture.format in ("GIF", "WEBP") and _count_frames(picture) > 1:

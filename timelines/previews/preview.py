@@ -13,14 +13,14 @@ from socialsite.characters import readable_url
 from timelines.posts.post import MediaAttachment, Post
 from timelines.previews.page import decode_page, read_elements
 from timelines.text.linkify import find_urls
-from timelines.text.post_text import TextRefused, normalize_text
+from timelines.text.post_text import TextRefused, normalize_text, remove_invalid
 
 TITLE_MAX_LENGTH, DESCRIPTION_MAX_LENGTH = 150, 300
 _ISOLATES = dict.fromkeys(range(0x2066, 0x206A))  # directions of text, which apps may show unisolated
 NAMES: Final = {
     "title": ("og:title", "twitter:title"),
     "description": ("og:description", "twitter:description", "description"),
-    "picture": ("og:image:secure_url", "og:image", "twitter:image"),
+    "picture": ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src"),
 }
 
 
@@ -68,7 +68,8 @@ def parse_page(url: str, body: bytes, content_type: str, now_ms: int) -> tuple[L
     values: dict[str, str] = {}
     for meta in metas:
         if content := meta.get("content", "").strip():
-            values.setdefault((meta.get("property") or meta.get("name") or "").lower(), content)
+            for name in f"{meta.get('property', '')} {meta.get('name', '')}".lower().split():  # RDFa: a list
+                values.setdefault(name, content)
     texts = {part: next(filter(None, map(values.get, names)), "") for part, names in NAMES.items()}
     preview = LinkPreview(
         url,
@@ -82,7 +83,8 @@ def parse_page(url: str, body: bytes, content_type: str, now_ms: int) -> tuple[L
 def _clean(text: str, max_length: int) -> str:
     """Return a text of a page in one line, cleaned as the text of a post, or "" if it is invalid."""
     try:
-        line = normalize_text(" ".join(text[: 10 * max_length].translate(_ISOLATES).split()))
+        visible = remove_invalid(text[: 10 * max_length].translate(_ISOLATES))
+        line = normalize_text(" ".join(visible.split()))
     except TextRefused:
         return ""
     return line if len(line) <= max_length else line[:max_length].rstrip() + "…"

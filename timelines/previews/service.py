@@ -32,6 +32,8 @@ from timelines.previews.repository import FAILURE_TTL_MS, REPEATED_FAILURE_TTL_M
 from timelines.previews.verified_links import VerifiedLinkService
 
 PICTURE_MAX_BYTES = 4 * 1024 * 1024
+PICTURE_TYPES = (*UPLOAD_TYPES, "image/jpg", "image/pjpeg", "application/octet-stream", "binary/octet-stream")
+"""Servers of files give pictures these types. The encoder finds out what they are, as browsers do."""
 RENEW_AFTER_MS = DAY_MS
 """A link that is published again after this time is fetched again."""
 RENEWALS_PER_ROUND = 20
@@ -105,7 +107,7 @@ class PreviewService(Service):
         preview, picture_url = await asyncio.to_thread(parse_page, url, page.body, content_type, now_ms)
         if not preview.title or not picture_url:
             return preview
-        picture = await fetch(self.outgoing, join_url(page.url, picture_url), UPLOAD_TYPES, PICTURE_MAX_BYTES)
+        picture = await fetch(self.outgoing, join_url(page.url, picture_url), PICTURE_TYPES, PICTURE_MAX_BYTES)
         return structs.replace(preview, picture=await self.media.upload_preview(picture.body)) if picture else preview
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> None:

@@ -27,7 +27,7 @@ LINK_LENGTH, SHORTENED_LINK_CAP = 23, 500
 """A longer link in a post counts as LINK_LENGTH characters, as clients of Mastodon count, unless it exceeds the cap."""
 
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
-"""Other programs write these characters for line ends (Unicode Standard, 5.8). Browsers show them as boxes or not at all."""
+"""The line ends of other programs (Unicode Standard, 5.8). Browsers show most of them as boxes or not at all."""
 _CONTROL = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _FULL_NAME = re.compile(r"(@\w[\w.-]*)@(?:[\w-]{1,63}\.){1,4}[\w-]{2,24}", re.ASCII)
 _NONCHARACTER = regex.compile(r"\p{Noncharacter_Code_Point}")

@@ -5,6 +5,7 @@ Requests of these tests reach loopback only: the connections of other addresses 
 
 import ast
 import asyncio
+import gzip
 import ssl
 import threading
 import time
@@ -343,6 +344,34 @@ async def test_a_compressed_body_or_another_content_type_is_refused(site: Remote
         with pytest.raises(OutgoingRefused):
             await fetch(client, site.origin + path)
     assert site.requests[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("utf-8", b"page"), ("none", b"page"), ("", b"page"), ("deflate", zlib.compress(b"page")[2:-4]),
+        ("x-gzip", gzip.compress(b"page")), ("binary, utf-8", b"page"),
+    ],
+)  # fmt: skip
+async def test_codings_that_servers_send_by_mistake_are_read_as_browsers_read_them(
+    site: RemoteServer, client: OutgoingClient, coding: str, body: bytes
+) -> None:
+    """sparklemotion/mechanize#138, hgoebl/DavidWebb#31, apify/crawlee#1067"""
+    site.answers["/"] = respond(body, "text/html", f"Content-Encoding: {coding}")
+    assert (await client.get(f"{site.origin}/", accept=["text/html"], max_bytes=100)).body == b"page"
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "br, utf-8"])
+async def test_a_body_of_other_codings_is_refused(site: RemoteServer, client: OutgoingClient, coding: str) -> None:
+    site.answers["/"] = respond(gzip.compress(gzip.compress(b"page")), "text/html", f"Content-Encoding: {coding}")
+    with pytest.raises(OutgoingRefused):
+        await fetch(client, f"{site.origin}/")
+
+
+@pytest.mark.parametrize("location", ["/a b", "  /a b ", "a%20b", "/a\tb", "/a%20b"])
+async def test_a_redirect_with_spaces_is_followed(site: RemoteServer, client: OutgoingClient, location: str) -> None:
+    site.answers |= {"/": redirect_to(location), "/a%20b": respond("page"), "/ab": respond("page")}
+    assert (await client.get(f"{site.origin}/", accept=["text/html"], max_bytes=100)).body == b"page"
 
 
 async def test_a_request_is_sent_without_cookies_and_follows_no_redirect_if_it_has_content(

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import zlib
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 import pytest
@@ -50,6 +51,17 @@ class PreviewScene:
                 await self.services.previews.handle(job.payload)
                 await queue.finish(job)
         return len(self.site.requests) - fetched
+
+    @asynccontextmanager
+    async def encodes(self) -> AsyncIterator[None]:
+        """Encode pictures during the block."""
+        encoder = self.services.background_queues["media"].make_worker()
+        running = asyncio.create_task(encoder.run())
+        try:
+            yield
+        finally:
+            encoder.stop()
+            await running
 
     async def card(self, post: Post, viewer: Person | None = None, services: Services | None = None) -> str | None:
         """Return the title of the preview that the viewer sees."""
@@ -133,7 +145,7 @@ async def test_a_preview_stays_if_the_page_cannot_be_fetched_again(scene: Previe
         ("/image", respond(b"GIF89a", "image/gif")),
         ("/private", redirect_to("http://169.254.169.254/latest/meta-data/")),
         ("/empty", respond("")),
-        ("/hidden", respond("<title>\u202eevil\x07</title>")),
+        ("/hidden", respond("<title>\u202e\x07\u200b</title>")),
         ("/large", respond("<p>" + "x" * 2_200_000 + "<title>late</title>")),
     ],
 )
@@ -269,13 +281,8 @@ async def test_the_picture_of_a_link_is_stored_and_deleted_by_the_site(scene: Pr
     scene.site.answers["/page"] = respond('<title>Page</title><meta property="og:image" content="/picture">')
     scene.site.answers["/picture"] = respond(picture((300, 200)), "image/jpeg")
     post = await alice.publishes(f"{origin}/page")
-    encoder = services.background_queues["media"].make_worker()
-    running = asyncio.create_task(encoder.run())
-    try:
+    async with scene.encodes():
         assert await scene.deliver() == 2
-    finally:
-        encoder.stop()
-        await running
     entry = await services.pipeline.find_visible(None, post.id)
     assert entry is not None
     assert entry.preview is not None
@@ -297,6 +304,22 @@ async def test_the_picture_of_a_link_is_stored_and_deleted_by_the_site(scene: Pr
     await media.discard_preview(attachment.id, name)
     assert await media.check_due() == 1
     assert (await services.repositories.media_rows.read_totals(AccountId(0)))[0] == 0
+
+
+@pytest.mark.parametrize("content_type", ["image/jpg", "application/octet-stream", "binary/octet-stream"])
+async def test_the_picture_of_a_link_may_have_a_space_in_its_name_and_the_type_of_any_file(
+    scene: PreviewScene, three: ThreePeople, content_type: str
+) -> None:
+    """dachcom-digital/pimcore-seo#35, cloudflare/vinext#3066; reqable/reqable-app#2779"""
+    scene.site.answers["/page"] = respond('<title>Page</title><meta property="og:image" content=" /my picture.jpg">')
+    scene.site.answers["/my%20picture.jpg"] = respond(picture((300, 200)), content_type)
+    post = await three[0].publishes(f"{scene.site.origin}/page")
+    async with scene.encodes():
+        assert await scene.deliver() == 2
+    preview = await scene.services.repositories.previews.find(f"{scene.site.origin}/page")
+    assert preview is not None
+    assert preview.picture is not None
+    assert await scene.card(post) == "Page"
 
 
 async def test_the_picture_of_a_link_passes_the_guard(scene: PreviewScene, three: ThreePeople) -> None:

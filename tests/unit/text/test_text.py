@@ -47,7 +47,7 @@ def test_a_text_is_normalized_to_nfc_and_line_feeds(raw: str, stored: str) -> No
 
 @pytest.mark.parametrize("line_end", ["\x0b", "\x0c", "\x85", "\u2028", "\u2029"], ids=ascii)
 def test_the_line_ends_of_other_programs_become_line_feeds(line_end: str) -> None:
-    """mastodon/mastodon#21851, facebookarchive/draft-js#1334: such text is pasted from mails, notes and word processors."""
+    """They are in texts from mails and word processors (mastodon/mastodon#21851, facebookarchive/draft-js#1334)."""
     assert normalize_text(f"{line_end}one{line_end}two{line_end}") == "one\ntwo"
 
 

@@ -1,6 +1,7 @@
 """The preview of a link is read from its page as browsers read pages.
 
-Pages have the forms of mastodon/mastodon#9466, #29996 and #30362, whatwg/encoding#345 and llun/activities.next#1521.
+Pages have the forms of mastodon/mastodon#9466, #29996 and #30362, whatwg/encoding#345, llun/activities.next#1521 and
+mastodon/mastodon#40102: one odd value costs no preview.
 """
 
 import time
@@ -43,6 +44,8 @@ def test_the_first_link_to_another_site_is_chosen(settings: object) -> None:
         ("<title>a</title>", "base64", "a", ""),
         ("<title>&lt;script&gt;alert(1)&lt;/script&gt;</title>", "", "<script>alert(1)</script>", ""),
         ("<title>\u202eabc\u2066</title>", "", "abc", ""),
+        ("<title>a\x03b\ufffe &#3; c\u2028d</title>", "", "ab c d", ""),
+        ("<title>" + "e\u0301" + "\u0301" * 30 + "</title>", "", "\u00e9" + "\u0301" * 7, ""),
     ],
 )
 def test_titles_and_descriptions_are_read_and_cleaned(page: str, charset: str, title: str, description: str) -> None:
@@ -94,6 +97,13 @@ def test_a_page_is_decoded_as_browsers_decode_it(charset: str, body: bytes, titl
         ("<!--><title>x</title><!-- --!><textarea><title>y</title></textarea>", "x", ""),
         ("<title>cut", "cut", ""),
         ('<link title="it\'s"><title>new</title>', "new", ""),
+        (
+            "<meta property='og:title twitter:title' content=t><meta property=al:ios name=og:image content=/i>",
+            "t",
+            "/i",
+        ),
+        ("<title>t</title><meta property=og:image:url content=/u>", "t", "/u"),
+        ("<title>t</title><meta name=twitter:image:src content=/s>", "t", "/s"),
     ],
 )
 def test_elements_are_read_as_browsers_read_them(page: str, title: str, picture: str) -> None:
