@@ -12,9 +12,10 @@ from socialsite.limits import ActionLimits, Caller
 from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Scope
+from socialsite.web.middleware.address import find_scope_address
 from socialsite.web.middleware.django_async import choose_language
 from socialsite.web.services import SiteServices
-from socialsite.web.websocket import find_scope_address, get_header, parse_socket_cookies
+from socialsite.web.websocket import get_header, parse_socket_cookies
 
 
 @dataclass(frozen=True, slots=True)

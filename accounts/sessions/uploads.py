@@ -8,9 +8,10 @@ from socialsite.errors import RateLimited
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Scope
+from socialsite.web.middleware.address import find_scope_address
 from socialsite.web.requests import is_api_path
 from socialsite.web.services import loop_services
-from socialsite.web.websocket import find_scope_address, get_header, parse_socket_cookies
+from socialsite.web.websocket import get_header, parse_socket_cookies
 
 
 async def find_uploader(scope: Scope) -> int | None:

@@ -14,7 +14,7 @@ from whitenoise.responders import Response, StaticFile
 
 from socialsite.web.asgi_types import Application, Receive, Scope, Send
 from socialsite.web.daphne.flow_control import PIECE_BYTES, send_body
-from socialsite.web.websocket import find_scope_address
+from socialsite.web.middleware.address import find_scope_address
 
 WSGI_HEADER_NAMES = {
     b"accept-encoding": "HTTP_ACCEPT_ENCODING",

@@ -19,7 +19,7 @@ from socialsite.limits import ActionLimits, Caller
 from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Application, Receive, Scope, Send
 from socialsite.web.daphne.flow_control import find_daphne_protocol
-from socialsite.web.middleware.address import find_client_address
+from socialsite.web.middleware.address import find_scope_address
 from socialsite.web.request_budget import parse_cookies
 from socialsite.web.services import loop_services
 
@@ -105,9 +105,3 @@ async def reject_with_status(send: Send, status: HTTPStatus) -> None:
 
 def parse_socket_cookies(scope: Scope) -> dict[str, str]:
     return parse_cookies(get_header(scope, b"cookie"))
-
-
-def find_scope_address(scope: Scope) -> str:
-    client = scope.get("client")
-    forwarded_for = ",".join(value.decode("latin-1") for key, value in scope["headers"] if key == b"x-forwarded-for")
-    return find_client_address(client[0] if client else None, forwarded_for, settings.TRUSTED_PROXIES)

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from socialsite.web.daphne.request_limits import UNFINISHED_PER_ADDRESS
 from tests.attacks.test_request_budget import forget_peak, peak_kb
 from tests.support.browser import HttpBrowser
 from tests.support.daphnes import DaphneProcess, running_daphne
@@ -136,4 +137,54 @@ async def request_and_read_nothing(daphne: DaphneProcess, url: str) -> None:
             assert (await reader.get("/livez")).status_code == 200
     assert peak_kb(daphne) - before < 40_000
     for client in slow:
+        client.close()
+
+
+async def test_an_address_has_a_maximum_of_unfinished_bodies(daphne: DaphneProcess) -> None:
+    """Each has 60 kB in memory and is counted for no limit. A client on another address still sends its form."""
+    clients = [begin_request(daphne, b"POST", 60_000) for _ in range(UNFINISHED_PER_ADDRESS)]
+    refused = begin_request(daphne, b"POST", 60_000)
+    with contextlib.suppress(ConnectionError):
+        assert await asyncio.to_thread(refused.recv, 100) == b""
+    other = httpx.AsyncHTTPTransport(local_address="127.0.0.2")
+    async with httpx.AsyncClient(base_url=daphne.origin, transport=other) as reader:
+        assert (await reader.post("/api/v1/apps", data={"a": "b" * 60_000})).status_code == 422
+    for client in clients:
+        client.close()
+
+    async def is_served() -> bool:
+        async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as reader:
+            with contextlib.suppress(httpx.TransportError):
+                return (await reader.post("/api/v1/apps", data={"a": "b" * 60_000})).status_code == 422
+        return False
+
+    await eventually(is_served)
+
+
+def begin_request(daphne: DaphneProcess, method: bytes, body: int = 0) -> socket.socket:
+    """Send a request without its last byte: that of its body, or the end of its head."""
+    client = socket.create_connection(("127.0.0.1", daphne.port), timeout=90)
+    head = b"%b /api/v1/apps HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % (method, daphne.port)
+    client.sendall(head + (b"Content-Length: %d\r\n\r\n" % (body + 1) + b"a" * body if body else b""))
+    return client
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+async def test_a_request_has_a_minute_however_often_its_client_sends_a_byte(daphne: DaphneProcess) -> None:
+    """A head with a line in each second, a body, and a first line that does not end."""
+    body = begin_request(daphne, b"POST")
+    body.sendall(b"Content-Length: 1000\r\n\r\n")
+    first_line = socket.create_connection(("127.0.0.1", daphne.port))
+    clients = [(begin_request(daphne, b"GET"), b"a: b\r\n"), (body, b"a"), (first_line, b"G")]
+    open_clients = dict(enumerate(clients))
+    for _ in range(75):
+        for number, (client, piece) in list(open_clients.items()):
+            try:
+                client.sendall(piece)
+            except ConnectionError:
+                del open_clients[number]
+        await asyncio.sleep(1)
+    assert open_clients == {}
+    for client, _ in clients:
         client.close()

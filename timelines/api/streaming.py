@@ -26,10 +26,11 @@ from socialsite.errors import Forbidden, Invalid, NotFound, RateLimited
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.web.event_stream import EventStreamResponse, EventStreamWriter
+from socialsite.web.middleware.address import find_scope_address
 from socialsite.web.requests import ApiToken, SiteRequest
 from socialsite.web.services import SiteServices
 from socialsite.web.socket_writer import TextFrame
-from socialsite.web.websocket import find_scope_address, get_header
+from socialsite.web.websocket import get_header
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields, flag
 from timelines.api.presenters import notifications_json, statuses_json

@@ -5,6 +5,8 @@
   413.
 - Twisted closes the connection at a header line above 16 kB, without a status. Here it reads more, so that the site
   can respond with 431.
+- Twisted waits a minute after each byte, so a client that sends a byte now and then holds its connection for ever. Here
+  a request has a minute in all, and an address a maximum of bodies that are not complete.
 - Twisted parses form fields, which the site does not use, and closes the connection if they are invalid. Here it does
   not parse them, so the site can respond with a page and status 400.
 - Twisted takes 3 us for each chunk of a body, and a chunk of one byte has five bytes beside it. Here a body of many
@@ -27,7 +29,9 @@ from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 
+from socialsite.recipes.rate_limit import network_of
 from socialsite.web.asgi_types import Scope
+from socialsite.web.middleware.address import find_scope_address
 from socialsite.web.uploads import TOO_MANY_BODIES, BodyInFile, UploadRules
 
 HEAD_READ_MAX_BYTES = 64 * 1024
@@ -44,8 +48,10 @@ EARLY_MAX_BYTES = 64 * 1024
 """Maximum bytes that may follow the handshake before the socket is accepted."""
 ACCOUNT_BODIES_MAX_BYTES: int = settings.IMPORT_MAX_BYTES + 256 * 1024 * 1024
 """Maximum bytes of the large bodies of an account in unfinished requests. All accounts may have twice as many."""
-BODY_MIN_BYTES_PER_S, BODY_MIN_S = 32 * 1024, 60
-"""A large body that arrives more slowly is ended. Every body has a minute."""
+BODY_MIN_BYTES_PER_S, REQUEST_MIN_S = 32 * 1024, 60
+"""A large body that arrives more slowly is ended. Every request has a minute, from its first line to its end."""
+UNFINISHED_PER_ADDRESS = 256
+"""Maximum bodies of an address that are not complete. Each may have 64 kB in memory, and is not counted yet."""
 CONTROL_OPCODE_MIN = 8  # RFC 6455, 5.2
 
 
@@ -71,6 +77,9 @@ def install_request_limits(
     channel = protocol.http.HTTPChannel
     channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
     channel.maxHeaders = HEADERS_READ_MAX
+    reset_timeout = channel.resetTimeout
+    # Bytes of a first line do not prolong the time that a connection waits for it.
+    channel.resetTimeout = lambda channel: reset_timeout(channel) if channel.requests else None
 
 
 class LargeBodies:
@@ -82,21 +91,19 @@ class LargeBodies:
         self._find_uploader = find_uploader
         self._unfinished: Counter[int] = Counter()
         """The bytes of unfinished large bodies by the id of their account."""
+        self._senders: Counter[str] = Counter()
+        """The number of unfinished bodies of any size by the address of their client."""
 
     def ask_for_permit(self, request: Any) -> None:
         """Stop reading a large body with files until its account is known."""
         length = _first_header(request, b"content-length").strip()
         if length.isdigit() and int(length[:15]) <= self.small_max_bytes:
             return
-        path, _, query = request.channel._path.partition(b"?")
-        path_text = unquote_to_bytes(path).decode("utf-8", "replace")
+        scope = _read_head(request)
         method = request.channel._command.decode("ascii", "replace")
-        rules = self._find_upload_rules(method, path_text, _first_header(request, b"content-type"))
+        rules = self._find_upload_rules(method, scope["path"], _first_header(request, b"content-type"))
         if rules is None:
             return
-        headers = [(key.lower(), each) for key, lines in request.requestHeaders.getAllRawHeaders() for each in lines]
-        client = (getattr(request.client, "host", ""), 0)
-        scope = {"path": path_text, "query_string": query, "headers": headers, "client": client}
         request.channel._networkProducer.pauseProducing()
         request.permit_task = asyncio.ensure_future(
             self._permit(request, scope, rules.max_bytes, int(length[:15] or rules.max_bytes))
@@ -116,8 +123,9 @@ class LargeBodies:
                 return
             self._unfinished[account_id] += size
             request.uploader, request.body_max_bytes = (account_id, size), max_bytes
+            request.body_timer.cancel()
             request.body_timer = asyncio.get_running_loop().call_later(
-                max(BODY_MIN_S, size / BODY_MIN_BYTES_PER_S), request.channel.transport.abortConnection
+                max(REQUEST_MIN_S, size / BODY_MIN_BYTES_PER_S), request.channel.transport.abortConnection
             )
         finally:
             if request.channel is not None:
@@ -127,9 +135,18 @@ class LargeBodies:
         """Return the number of further bytes of the body to store: up to one above its limit."""
         if request.body_max_bytes is None:
             request.body_max_bytes = self.small_max_bytes
+            if request.received_bytes != request.channel.length:
+                self._count_sender(request)
             self.ask_for_permit(request)
         room: int = request.body_max_bytes + 1 - request.content.tell()
         return room
+
+    def _count_sender(self, request: Any) -> None:
+        """Count a body that is not complete for the address of its client. Disconnect the client above the limit."""
+        request.sender = network_of(find_scope_address(_read_head(request)))
+        self._senders[request.sender] += 1
+        if self._senders[request.sender] > UNFINISHED_PER_ADDRESS:
+            request.channel.transport.abortConnection()
 
     def finish_body(self, request: Any) -> None:
         """Give the application the file with a large body. daphne would read all of it into memory."""
@@ -137,21 +154,36 @@ class LargeBodies:
             request.content.flush()
         except OSError as error:
             _fail_content(request, error)
-        if request.body_timer is not None:
-            request.body_timer.cancel()
+        self._end_body(request)
         takes_files = request.body_max_bytes is not None and request.body_max_bytes > self.small_max_bytes
         if takes_files and request.content.seek(0, os.SEEK_END) > self.small_max_bytes:
             request.content = ContentFile(request.content)
 
     def release(self, request: Any) -> None:
         """End the count of the body of a request. The call may be repeated."""
-        if request.body_timer is not None:
-            request.body_timer.cancel()
+        self._end_body(request)
         if request.uploader is not None:
             (account_id, size), request.uploader = request.uploader, None
             self._unfinished[account_id] -= size
             if not self._unfinished[account_id]:
                 del self._unfinished[account_id]
+
+    def _end_body(self, request: Any) -> None:
+        request.body_timer.cancel()
+        if request.sender is not None:
+            self._senders[request.sender] -= 1
+            if not self._senders[request.sender]:
+                del self._senders[request.sender]
+            request.sender = None
+
+
+def _read_head(request: Any) -> Scope:
+    """Return what the head of a request says before daphne makes its scope."""
+    path, _, query = request.channel._path.partition(b"?")
+    headers = [(key.lower(), each) for key, lines in request.requestHeaders.getAllRawHeaders() for each in lines]
+    client = (getattr(request.client, "host", ""), 0)
+    path_text = unquote_to_bytes(path).decode("utf-8", "replace")
+    return {"path": path_text, "query_string": query, "headers": headers, "client": client}
 
 
 def _fail_content(request: Any, error: OSError) -> None:
@@ -175,13 +207,16 @@ def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
     class BoundedRequest(request):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, parsePOSTFormSubmission=False, **options)
+            abort = self.channel.transport.abortConnection
+            self.body_timer = asyncio.get_running_loop().call_later(REQUEST_MIN_S, abort)
 
         content: Any
         body_max_bytes: int | None = None
         """The limit of this body, known when its first bytes arrive."""
         uploader: tuple[int, int] | None = None
         """The account and the bytes that are counted for this body."""
-        body_timer: asyncio.TimerHandle | None = None
+        sender: str | None = None
+        """The address, or its network of IPv6, for which this body is counted."""
         permit_task: "asyncio.Task[None] | None" = None
         chunks = 0
         received_bytes = 0

@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 
 from socialsite.limits import request_address
 from socialsite.settings_parsers import Network
+from socialsite.web.asgi_types import Scope
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.requests import SiteRequest
 
@@ -44,6 +45,12 @@ def find_client_address(peer: str | None, forwarded_for: str, trusted: Sequence[
 
 
 cached_client_address = lru_cache(maxsize=4_096)(find_client_address)
+
+
+def find_scope_address(scope: Scope) -> str:
+    client = scope.get("client")
+    forwarded_for = ",".join(value.decode("latin-1") for key, value in scope["headers"] if key == b"x-forwarded-for")
+    return find_client_address(client[0] if client else None, forwarded_for, settings.TRUSTED_PROXIES)
 
 
 def _parse_address(text: str) -> IPAddress | None:
