@@ -7,6 +7,7 @@ opens the services.
 
 import asyncio
 import os
+import re
 import sys
 
 import django
@@ -43,6 +44,7 @@ from timelines.live.consumer import streaming_servers  # noqa: E402
 from timelines.live.routing import websocket_urlpatterns  # noqa: E402
 
 STARTUP_TIMEOUT_S = 5.0
+SLASHES = re.compile("/{2,}")
 log = structlog.stdlib.get_logger("socialsite.start")
 watching = TaskSupervisor()
 """Runs the checks for alerts, also while the store does not answer."""
@@ -87,7 +89,7 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
             return
 
 
-application = ProtocolTypeRouter(  # type: ignore[no-untyped-call]
+protocols = ProtocolTypeRouter(  # type: ignore[no-untyped-call]
     {
         "http": StaticFiles(AsyncHandler()),
         "websocket": OriginMiddleware(
@@ -97,3 +99,10 @@ application = ProtocolTypeRouter(  # type: ignore[no-untyped-call]
         "lifespan": lifespan,
     }
 )
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Serve a path with repeated slashes as the path with single ones, as Mastodon does. Some apps write such paths."""
+    if "//" in scope.get("path", ""):
+        scope = {**scope, "path": SLASHES.sub("/", scope["path"])}
+    await protocols(scope, receive, send)

@@ -5,6 +5,7 @@ characters and keeps NUL. Here a body that is not UTF-8, or that contains NUL or
 JSON is decoded directly into a flat dict, so nested values are refused early.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, wraps
 from http import HTTPStatus
@@ -40,6 +41,8 @@ NEXT_URL_MAX_LENGTH = 2000  # characters; Django refuses to redirect to more tha
 JSON_INTEGER_MAX = 1 << 64  # larger integers are not ids, and are slow to format
 
 _json_object_decoder = msgspec.json.Decoder(dict[str, str | bool | int | list[str | int] | None])
+_LIST_INDEX = re.compile(r"\[[0-9]*\]\Z")
+_LIST_ITEM = re.compile(r"\[([0-9]*)\]\[([^\[\]]+)\](\[\])?")
 
 
 class FormFields(dict[str, str]):
@@ -57,7 +60,7 @@ class FormFields(dict[str, str]):
         """Add a value to the field, which may have some already."""
         self[name] = value
         self.pairs.append((name, value))
-        self._values.setdefault(name.removesuffix("[]"), []).append(value)
+        self._values.setdefault(_LIST_INDEX.sub("", name), []).append(value)
 
     def replace(self, name: str, values: Iterable[str]) -> None:
         """Replace all values of the field `name` and of `name[]`."""
@@ -68,8 +71,23 @@ class FormFields(dict[str, str]):
             self.add(name, value)
 
     def values_of(self, name: str) -> list[str]:
-        """Return the values of the field `name` and of `name[]`, in their order."""
+        """Return the values of the fields `name`, `name[]` and `name[0]`, in their order."""
         return self._values.get(name, [])
+
+    def objects_of(self, name: str) -> list[dict[str, str]]:
+        """Return the objects of a list: `name[0][key]` by number, or `name[][key]`, split where a key repeats."""
+        objects: dict[str, dict[str, str]] = {}
+        unnumbered = 0
+        for field, value in self.pairs:
+            match = _LIST_ITEM.fullmatch(field.removeprefix(name)) if field.startswith(f"{name}[") else None
+            if match is None:
+                continue
+            number, key = match[1], match[2]
+            if not number:
+                unnumbered += key in objects.get(f"[{unnumbered}]", {})
+                number = f"[{unnumbered}]"
+            objects.setdefault(number, {})[key] = value
+        return list(objects.values())
 
 
 class Viewer(Protocol):

@@ -4,7 +4,6 @@ Nested JSON becomes flat as in form data: `{"source": {"privacy": "public"}}` is
 `id[]`, and a list of objects is `fields[0][name]`.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -34,7 +33,8 @@ FALSE_TEXTS = frozenset({"0", "f", "false", "off", "no"})
 """All other texts are true, as in Rails. An empty text is an absent field."""
 KEPT_EMPTY = frozenset({"allowed_mentions", "fields_attributes"})
 """The lists and objects of which an empty one means something else than an absent one."""
-_ITEM_PATTERN = re.compile(r"\[([0-9]*)\]\[([^\[\]]+)\](\[\])?")
+KEPT_NULL = frozenset({"expires_in"})
+"""The values of which a null means something else than an absent one: a filter without an end."""
 
 
 def api_fields(request: SiteRequest) -> FormFields:
@@ -109,22 +109,6 @@ def offset_field(fields: FormFields) -> int:
     return parse_id(fields.get("offset", "")) or 0
 
 
-def object_fields(fields: FormFields, name: str) -> list[dict[str, str]]:
-    """Return the objects of a list: `name[0][key]` by their numbers, or `name[][key]`, split where a key repeats."""
-    objects: dict[str, dict[str, str]] = {}
-    unnumbered = 0
-    for field, value in fields.pairs:
-        match = _ITEM_PATTERN.fullmatch(field.removeprefix(name)) if field.startswith(f"{name}[") else None
-        if match is None:
-            continue
-        number, key = match[1], match[2]
-        if not number:
-            unnumbered += key in objects.get(f"[{unnumbered}]", {})
-            number = f"[{unnumbered}]"
-        objects.setdefault(number, {})[key] = value
-    return list(objects.values())
-
-
 def _parse_body(request: SiteRequest) -> Iterable[tuple[str, str]]:
     if request.content_type == "multipart/form-data":
         if request.method != "POST" and not hasattr(request, "_files"):  # Django parses only POST by itself
@@ -169,5 +153,5 @@ def _flatten(name: str, value: object, depth: int, budget: FieldBudget) -> Itera
         raise MalformedRequest
     elif isinstance(value, float) and value.is_integer():  # some programs send all numbers as floats
         yield from _flatten(name, int(value), depth, budget)
-    elif value is not None:
-        yield name, str(value)
+    elif value is not None or name in KEPT_NULL:
+        yield name, "" if value is None else str(value)

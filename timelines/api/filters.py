@@ -10,7 +10,7 @@ from socialsite.ids import PostId, parse_id
 from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.filter import filter_entity, filter_status_entity, keyword_entity, v1_filter_entity
-from timelines.api.fields import FALSE_TEXTS, api_fields, flag, object_fields, require_id
+from timelines.api.fields import FALSE_TEXTS, api_fields, flag, require_id
 from timelines.filters.forms import parse_end_ms
 from timelines.filters.service import FilterService, Phrase
 from timelines.pages.presenters import Json
@@ -201,7 +201,7 @@ def _parse_shared(fields: FormFields, now_ms: int, stored: KeywordFilter) -> Key
 
 
 def _keywords(fields: FormFields) -> list[dict[str, str]]:
-    return object_fields(fields, "keywords_attributes")
+    return fields.objects_of("keywords_attributes")
 
 
 def _parse_phrase(keyword: "dict[str, str]", stored: KeywordFilter | None = None) -> Phrase | None:

@@ -94,7 +94,7 @@ async def featured_of_account(request: SiteRequest, account_id: AccountId) -> li
 
 @endpoint("write:accounts", needs_account=True)
 async def create_featured(request: SiteRequest) -> Json:
-    me, tag = require_viewer_id(request), _normalize(api_fields(request).get("name", "").removeprefix("#"))
+    me, tag = require_viewer_id(request), _normalize(api_fields(request).get("name", ""))
     account = await request.services[FeaturedService].feature_hashtag(me, tag)
     used = await request.services[FeaturedService].hashtags_in_use(me, me)
     return _featured_json(request, account, used.get(tag, HashtagUse(tag)))
@@ -145,7 +145,7 @@ async def _own_tag_json(request: SiteRequest, tag: str, is_followed: bool | None
 
 
 def _normalize(tag: str) -> str:
-    name = normalize_tag(tag)
+    name = normalize_tag(tag.removeprefix("#"))
     if name is None:
         raise HashtagNotFound
     return name

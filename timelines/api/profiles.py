@@ -17,7 +17,7 @@ from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, requ
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
 from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity, profile_entity
-from timelines.api.fields import api_fields, flag, ids_field, object_fields, rename_error_fields
+from timelines.api.fields import api_fields, flag, ids_field, rename_error_fields
 from timelines.api.pagination import api_page
 from timelines.api.presenters import accounts_by_id, accounts_json, requires_keys
 from timelines.api.relationships import accounts_response
@@ -236,7 +236,7 @@ def _link_and_fields(account: Account, fields: FormFields) -> dict[str, str]:
     own = set[tuple[str, str]]() if account.link else {(each.name, each.value) for each in account.filled_fields}
     rows = [
         ProfileField(each.get("name", "").strip(), value)
-        for each in object_fields(fields, "fields_attributes")
+        for each in fields.objects_of("fields_attributes")
         if (value := each.get("value", "").strip())
     ]
     if not rows and not any(name.startswith("fields_attributes[") for name in fields):

@@ -1,6 +1,5 @@
 """Posts in the API: publish, edit, delete and read them, with their threads, versions and polls."""
 
-import re
 from http import HTTPStatus
 
 import msgspec
@@ -49,15 +48,20 @@ FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to"}
 ERROR_NAMES = {"in_reply_to": "in_reply_to_id"}
 """Names of PostForm -> the names in errors. Mastodon has `text` there, too."""
 FLAGS = ("sensitive", "poll[multiple]")
-NUMBERED = re.compile(r"^media_attributes\[\d+\]")
+PICTURES = "media_attributes"
 
 
 def post_fields(request: SiteRequest) -> FormFields:
     """Return the fields of a post with the names and booleans of PostForm, without an unknown language."""
     fields = api_fields(request)
-    names = ((NUMBERED.sub("media_attributes[]", name), value) for name, value in fields.pairs)
     ignored = {"language"} if parse_language(fields.get("language", "")) is None else set()
-    pairs = [(FIELD_NAMES.get(name, name), value) for name, value in names if name not in {*FLAGS, *ignored}]
+    pairs = [
+        (FIELD_NAMES.get(name, name), value)
+        for name, value in fields.pairs
+        if name not in {*FLAGS, *ignored} and not name.startswith(f"{PICTURES}[")
+    ]
+    for number, picture in enumerate(fields.objects_of(PICTURES)):
+        pairs += [(f"{PICTURES}[{number}][{name}]", value) for name, value in picture.items()]
     pairs += [(name, "on" if flag(fields, name) else "off") for name in FLAGS if fields.get(name)]
     if key := request.headers.get("Idempotency-Key"):
         pairs.append(("idempotency_key", key))

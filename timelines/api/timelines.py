@@ -50,7 +50,7 @@ async def public(request: SiteRequest) -> HttpResponse:
 @endpoint("read:statuses")
 async def hashtag(request: SiteRequest, tag: str) -> HttpResponse:
     """Return posts with the hashtag or one of `any`, with each of `all` and with none of `none`."""
-    fields, me, normal = api_fields(request), get_viewer_id(request), normalize_tag(tag)
+    fields, me, normal = api_fields(request), get_viewer_id(request), normalize_tag(tag.removeprefix("#"))
     if normal is None:
         raise HashtagNotFound
     query, any_tags = api_page(fields), [normal, *_hashtags(fields, "any")]
@@ -95,7 +95,7 @@ def selected_part(query: ApiPage, selection: PostSelection, viewer_id: AccountId
 
 
 def _hashtags(fields: FormFields, name: str) -> tuple[str, ...]:
-    tags = (normalize_tag(text) for text in fields.values_of(name)[:MAX_HASHTAGS])
+    tags = (normalize_tag(text.removeprefix("#")) for text in fields.values_of(name)[:MAX_HASHTAGS])
     return tuple(tag for tag in tags if tag)
 
 

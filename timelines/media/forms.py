@@ -12,36 +12,51 @@ from timelines.errors import MediaInvalid
 from timelines.media.media import Crop, MediaChange, MediaKind
 
 KINDS = ("picture", "avatar", "header")
+NOT_NUMBERS = _("These must be numbers within the picture, separated by commas.")
+PICTURES, PICTURE_NAMES = "media_attributes", ("id", "description", "focus")
 
 
 def parse_focus(fields: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return the focal point "x,y", each from -1.0 to 1.0, or None if it is absent. Raises MediaInvalid."""
-    numbers = _parse_numbers(fields, "focus", 2, -1.0)
-    return None if numbers is None else (numbers[0], numbers[1])
+    """Return the focal point "x,y", each brought into -1.0 to 1.0, or None if it is absent. Raises MediaInvalid.
+
+    Apps round beyond the edge, and divide by the size of a view that is not shown yet.
+    """
+    numbers = _parse_numbers(fields, "focus", 2)
+    if numbers is None:
+        return None
+    x, y = (max(-1.0, min(1.0, 0.0 if math.isnan(each) else each)) for each in numbers)
+    return x, y
 
 
 def parse_media_changes(fields: FormFields) -> dict[int, MediaChange]:
-    """Return the change of each picture in `media_attributes[][...]`: `id`, `description` and `focus`. Raises
-    MediaInvalid.
+    """Return the change of each picture, of objects `media_attributes[0][…]` or columns `media_attributes[][…]`.
 
-    Each picture has the same fields, in the same order. The form of a page has `focus_x` and `focus_y` for `focus`.
+    The names are `id`, `description` and `focus`. Objects need not have the same ones; columns have the same length.
+    The form of a page has `focus_x` and `focus_y` for `focus`. Raises MediaInvalid.
     """
-    ids, alts, focuses, xs, ys = (
-        fields.values_of(f"media_attributes[][{name}]") for name in ("id", "description", "focus", "focus_x", "focus_y")
-    )
-    focuses = focuses or [f"{x},{y}" for x, y in zip(xs, ys, strict=False)]
-    if any(values and len(values) != len(ids) for values in (alts, focuses)):
-        raise MediaInvalid({"media_attributes": _("Each picture must have the same fields.")})
+    objects = [] if f"{PICTURES}[][id]" in fields else fields.objects_of(PICTURES)
+    columns = {name: fields.values_of(f"{PICTURES}[][{name}]") for name in (*PICTURE_NAMES, "focus_x", "focus_y")}
+    ids = columns["id"]
+    if any(values and len(values) != len(ids) for values in columns.values()):
+        raise MediaInvalid({PICTURES: _("Each picture must have the same fields.")})
+    objects += [{name: values[at] for name, values in columns.items() if values} for at in range(len(ids))]
     return {
-        media_id: MediaChange(alts[at] if alts else None, parse_focus({"focus": focuses[at]}) if focuses else None)
-        for at, media_id in enumerate(map(parse_id, ids))
-        if media_id is not None
+        media_id: MediaChange(each.get("description"), parse_focus({"focus": _focus_of(each)}))
+        for each in objects
+        if (media_id := parse_id(each.get("id", ""))) is not None
     }
+
+
+def _focus_of(picture: Mapping[str, str]) -> str:
+    point = f"{picture['focus_x']},{picture['focus_y']}" if {"focus_x", "focus_y"} <= picture.keys() else ""
+    return picture.get("focus", point)
 
 
 def parse_crop(fields: Mapping[str, str]) -> Crop | None:
     """Return the part "left,top,width,height", each from 0.0 to 1.0, or None if it is absent. Raises MediaInvalid."""
-    numbers = _parse_numbers(fields, "crop", 4, 0.0)
+    numbers = _parse_numbers(fields, "crop", 4)
+    if numbers is not None and not all(0.0 <= each <= 1.0 for each in numbers):
+        raise MediaInvalid({"crop": NOT_NUMBERS})
     return None if numbers is None else cast(Crop, numbers)
 
 
@@ -53,7 +68,7 @@ def parse_kind(fields: Mapping[str, str]) -> MediaKind:
     return cast(MediaKind, kind)
 
 
-def _parse_numbers(fields: Mapping[str, str], name: str, count: int, lowest: float) -> tuple[float, ...] | None:
+def _parse_numbers(fields: Mapping[str, str], name: str, count: int) -> tuple[float, ...] | None:
     text = fields.get(name, "").strip()
     if not text:
         return None
@@ -61,6 +76,6 @@ def _parse_numbers(fields: Mapping[str, str], name: str, count: int, lowest: flo
         numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         numbers = ()
-    if len(numbers) != count or not all(math.isfinite(each) and lowest <= each <= 1.0 for each in numbers):
-        raise MediaInvalid({name: _("These must be numbers within the picture, separated by commas.")})
+    if len(numbers) != count:
+        raise MediaInvalid({name: NOT_NUMBERS})
     return numbers

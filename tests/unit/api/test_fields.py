@@ -7,7 +7,7 @@ import pytest
 
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.web.requests import FormFields, SiteRequest
-from timelines.api.fields import api_fields, flag, id_field, ids_field, limit_field, object_fields
+from timelines.api.fields import api_fields, flag, id_field, ids_field, limit_field
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
@@ -85,7 +85,7 @@ def test_an_absent_or_empty_flag_is_its_default() -> None:
 )
 def test_lists_of_objects(body: str, content_type: str) -> None:
     fields = api_fields(request(body, content_type))
-    assert object_fields(fields, "k") == [{"keyword": "a", "whole_word": "true"}, {"keyword": "b", "id": "7"}]
+    assert fields.objects_of("k") == [{"keyword": "a", "whole_word": "true"}, {"keyword": "b", "id": "7"}]
 
 
 @pytest.mark.parametrize(

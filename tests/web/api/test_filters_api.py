@@ -34,6 +34,19 @@ async def test_a_filter_has_keywords_contexts_and_an_end(site, world, open_api: 
     assert (status["id"], status["filtered"]) == (str(post.id), [result]), "the client compares the contexts"
 
 
+@pytest.mark.parametrize("path", ["/api/v1/filters", "/api/v2/filters"])
+@pytest.mark.parametrize("end", [None, "", 0])
+async def test_an_edit_removes_the_end_of_a_filter(world, open_api: OpenApi, path: str, end: object) -> None:
+    """Apps send null for a filter that never ends (mastodon/mastodon#15849)."""
+    api = await open_api("alice")
+    made = (await api.post(path, title="x", phrase="x", context=["home"], expires_in=3600)).json()
+    assert made["expires_at"] is not None
+    kept = await api.http.put(f"{path}/{made['id']}", json={"title": "x", "phrase": "x", "context": ["home"]})
+    assert kept.json()["expires_at"] == made["expires_at"]
+    edited = await api.http.put(f"{path}/{made['id']}", json={"context": ["home"], "expires_in": end})
+    assert edited.json()["expires_at"] is None
+
+
 @pytest.mark.parametrize("action", ["warn", "hide"])
 @pytest.mark.parametrize("context", ["home", "thread", "notifications", "account"])
 async def test_a_post_has_the_same_filters_at_every_address(site, world, open_api: OpenApi, context, action) -> None:

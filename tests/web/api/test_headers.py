@@ -51,3 +51,22 @@ async def test_responses_name_the_limits_of_requests(limited_site: Services) -> 
         assert refused.headers["x-ratelimit-remaining"] == "0"
         assert set(refused.json()) == {"error"}
         assert refused.headers.get_list("access-control-allow-origin") == ["*"]
+
+
+@pytest.mark.parametrize("path", ["//api/v1/instance", "/api//v1/instance/", "///api/v1//instance"])
+async def test_repeated_slashes_of_an_address_count_once(open_api: OpenApi, path: str) -> None:
+    """tuskyapp/Tusky#2425, halcy/Mastodon.py#70 and mastodon/mastodon#31378: apps join an origin that ends with one."""
+    api = await open_api()
+    answer = await api.http.get(f"http://testserver{path}")
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, "*")
+    assert answer.json()["title"]
+
+
+async def test_a_hashtag_in_an_address_may_have_its_sign(site, world, open_api: OpenApi) -> None:
+    (alice,) = await world.people("alice")
+    await alice.publishes("hot #Tea")
+    await world.deliver_all()
+    api = await open_api("alice")
+    for name in ("tea", "%23Tea"):
+        (status,) = (await api.get(f"/api/v1/timelines/tag/{name}")).json()
+        assert status["tags"][0]["name"] == (await api.get(f"/api/v1/tags/{name}")).json()["name"] == "tea"

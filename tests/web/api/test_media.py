@@ -3,6 +3,8 @@
 from http import HTTPStatus
 from typing import Any
 
+import pytest
+
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.api import ApiClient
@@ -67,6 +69,55 @@ async def test_a_picture_is_processed_described_and_posted(open_api: OpenApi, si
         f"{STATUSES}/{status['id']}", json={"media_ids": [media["id"]], "media_attributes": attributes}
     )
     assert edited.json()["media_attachments"][0]["description"] == "Mint tea"
+
+
+NUMBERED = "media_attributes[{0}][id]={1}&media_attributes[{0}][{2}]={3}"
+
+
+@pytest.mark.parametrize("form", ["json", "numbered", "unnumbered"])
+async def test_an_edit_changes_pictures_by_different_fields(open_api: OpenApi, site: Services, form: str) -> None:
+    """Apps send null for an absent description (mastodon/documentation#1239, elk-zone/elk#2267)."""
+    alice = await open_api("alice")
+    first, second = [await upload(alice, site, description=text) for text in ("one", "two")]
+    ids = [first["id"], second["id"]]
+    status = (await alice.post(STATUSES, status="tea", media_ids=ids)).json()
+    objects = [
+        {"id": ids[0], "description": "new", "focus": None},
+        {"id": ids[1], "description": None, "focus": "0.5,1"},
+    ]
+    changes: dict[str, Any] = {"json": {"status": "tea", "media_ids": ids, "media_attributes": objects}}
+    if form != "json":
+        parts = [NUMBERED.format(0, ids[0], "description", "new"), NUMBERED.format(1, ids[1], "focus", "0.5,1")]
+        body = "&".join(["status=tea", *(f"media_ids[]={each}" for each in ids), *parts])
+        body = body if form == "numbered" else body.replace("[0]", "[]").replace("[1]", "[]")
+        changes = {"content": body, "headers": {"Content-Type": "application/x-www-form-urlencoded"}}
+    edited = await alice.http.put(f"{STATUSES}/{status['id']}", **changes)
+    assert edited.status_code == 200, edited.text
+    attachments = edited.json()["media_attachments"]
+    assert [each["description"] for each in attachments] == ["new", "two"]
+    assert [each["meta"]["focus"] for each in attachments] == [{"x": 0.0, "y": 0.0}, {"x": 0.5, "y": 1.0}]
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"), [("1.0000001,-1.2", (1.0, -1.0)), ("NaN,NaN", (0.0, 0.0)), ("Infinity,0", (1.0, 0.0))]
+)
+async def test_a_focal_point_beyond_the_edge_is_at_the_edge(
+    open_api: OpenApi, site: Services, sent: str, stored: tuple[float, float]
+) -> None:
+    """Programs round and divide by zero (mastodon/mastodon#29222), and the picture would be lost."""
+    media = await upload(await open_api("alice"), site, focus=sent)
+    assert media["meta"]["focus"] == {"x": stored[0], "y": stored[1]}
+
+
+async def test_lists_may_have_numbers(open_api: OpenApi, site: Services) -> None:
+    """PHP writes lists so (danito/KnownMastodon#6). A post was published without its pictures and its poll."""
+    alice = await open_api("alice")
+    media = await upload(alice, site)
+    with_picture = await alice.http.post(STATUSES, data={"status": "tea", "media_ids[0]": media["id"]})
+    assert [each["id"] for each in with_picture.json()["media_attachments"]] == [media["id"]]
+    poll = {"poll[options][0]": "tea", "poll[options][1]": "coffee", "poll[expires_in]": "3600"}
+    asked = await alice.http.post(STATUSES, data={"status": "what?", **poll})
+    assert [each["title"] for each in asked.json()["poll"]["options"]] == ["tea", "coffee"]
 
 
 async def test_an_edit_removes_the_warning_and_the_pictures_that_it_leaves_out(
