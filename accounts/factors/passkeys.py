@@ -71,8 +71,9 @@ class PasskeyService(Service):
     async def begin_registration(self, account: Account) -> dict[str, Any]:
         """Return the options of navigator.credentials.create() as JSON."""
         factors, required = await self.factors.find(AccountId(account.id)), ResidentKeyRequirement.REQUIRED
+        display_name = account.display_name or account.handle  # some authenticators refuse an empty one
         user = PublicKeyCredentialUserEntity(
-            id=str(account.id).encode(), name=account.handle, display_name=account.display_name
+            id=str(account.id).encode(), name=account.handle, display_name=display_name
         )
         options, state = self._server().register_begin(
             user, _credentials(factors), required, UserVerificationRequirement.REQUIRED

@@ -36,6 +36,15 @@ async def passkey(alice: HttpBrowser) -> SoftPasskey:
     return passkey
 
 
+async def test_an_account_without_a_name_registers_its_handle(alice: HttpBrowser) -> None:
+    """Authenticators refuse an empty name (dani-garcia/vaultwarden#6733, better-auth/better-auth#2344)."""
+    user = (await alice.post_json("/accounts/passkeys/")).json()["publicKey"]["user"]
+    assert (user["name"], user["displayName"]) == ("alice", "alice")
+    await alice.post("/accounts/settings/", display_name="Alice A.")
+    user = (await alice.post_json("/accounts/passkeys/")).json()["publicKey"]["user"]
+    assert (user["name"], user["displayName"]) == ("alice", "Alice A.")
+
+
 async def test_a_passkey_is_the_whole_log_in(visitor, passkey, site):
     answer = await log_in(visitor, passkey)
     assert (answer.status_code, answer.json()["account"]["handle"]) == (200, "alice")
