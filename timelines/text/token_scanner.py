@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 
 _WIDE_SIGNS = r"\u3000-\u3004\u3008-\u3020\u3030\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 # Letters of every script and JOINERS belong to a path. Marks of direction do not.
-_PATH_CHARACTER = rf"[[^\s\p{{C}}<>\"`{{}}|\\^()\[\]{_WIDE_SIGNS}]{JOINERS}]"
+_PATH_CHARACTER = rf"[[^\s\p{{C}}<>\"`{{}}\\()\[\]{_WIDE_SIGNS}]{JOINERS}]"
 _TAG_MARKS = r"_\u200c\u200d\u00b7\u05be\u05f3\u05f4\u0f0b\u0f0c\u30a0\u30fb\u3003\u301c\uff5e"
 _TAG = rf"\p{{L}}\p{{M}}\p{{Nd}}{_TAG_MARKS}--[\ufe00-\ufe0f\u20e3]"
 
@@ -53,7 +53,7 @@ _PORT = regex.compile(r"(?::[0-9]{1,5}+)?+")
 # opening bracket. This limits how often one character is read.
 _PATH = regex.compile(
     rf"(?:[/?#](?:{_PATH_CHARACTER}++|\((?:{_PATH_CHARACTER}++|\({_PATH_CHARACTER}*+\))*+\)"
-    rf"|\[{_PATH_CHARACTER}*+\])*+)?+",
+    rf"|\[{_PATH_CHARACTER}*+\]|\{{{_PATH_CHARACTER}*+\}})*+)?+",
     regex.VERSION1,
 )
 _REST_OF_INVALID_URL = regex.compile(rf"[^\s<>\"{_WIDE_SIGNS}]*+", regex.VERSION1)
@@ -66,7 +66,7 @@ _MENTION_CONTINUES = regex.compile(  # also names of other places: @name.example
 )
 _OWN_HOST_CONTINUES = regex.compile(r"[\p{L}\p{M}\p{N}_@＠-]|\.[\p{L}\p{N}]|:[0-9/]")
 _TAG_CONTINUES = regex.compile(r"[#＃]|://")
-_PATH_TRAILER = regex.compile(rf"[\p{{Terminal_Punctuation}}\p{{Line_Break=Quotation}}*@…{JOINERS}]")  # UTS 58, soft
+_PATH_TRAILER = regex.compile(rf"[\p{{Terminal_Punctuation}}\p{{Line_Break=Quotation}}*@…|^{JOINERS}]")  # UTS 58, soft
 
 
 def remove_begun_host(name: str) -> str:

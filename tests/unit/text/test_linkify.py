@@ -42,6 +42,13 @@ def hrefs(text: str) -> list[str]:
         ("https://am.example.org/ሰላም።", "https://am.example.org/ሰላም"),
         ("„https://example.org/a“", "https://example.org/a"),
         ("‹https://example.org/a›", "https://example.org/a"),
+        # mastodon/mastodon#25150, twitter/twitter-text#57, gregjacobs/Autolinker.js#120 and #303: copied from browsers
+        ("https://example.org/?titles=A|B&x", "https://example.org/?titles=A|B&x"),
+        ("https://example.org/map?data=a^name=b.", "https://example.org/map?data=a^name=b"),
+        ("https://example.org/?id={E35F-9954} ok", "https://example.org/?id={E35F-9954}"),
+        ("{https://example.org/a}", "https://example.org/a"),
+        ("|https://example.org/a|", "https://example.org/a"),
+        ("https://example.org/a{b", "https://example.org/a"),
     ],
 )
 def test_a_path_has_letters_of_every_script_and_joiners(text: str, url: str) -> None:
