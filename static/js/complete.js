@@ -3,7 +3,7 @@
  * Tab take the first option, except in the search field, where Enter searches.
  */
 
-import { word } from "./words.js";
+import { make, word } from "./words.js";
 
 // As the server finds mentions and hashtags, but after @ also the start of a name in any script, with @ and a host.
 const BEGUN =
@@ -48,14 +48,8 @@ class Completion {
   constructor(text, field) {
     this.text = text;
     this.field = field;
-    this.list = document.createElement("ul");
-    this.list.id = `${text.id}-list`;
-    this.list.role = "listbox";
-    this.list.ariaLabel = word("completions");
-    this.list.className = "completions";
-    this.status = document.createElement("p");
-    this.status.className = "sr";
-    this.status.role = "status";
+    this.list = make("ul", { id: `${text.id}-list`, role: "listbox", ariaLabel: word("completions"), className: "completions" });
+    this.status = make("p", { className: "sr", role: "status" });
     (text.matches("textarea") ? text : text.form).after(this.list, this.status); // in the flow: it covers nothing
     text.setAttribute("aria-autocomplete", "list");
     text.autocomplete = "off";
@@ -64,17 +58,17 @@ class Completion {
 
   start() {
     const look = (event) => event.isComposing || this.#look();
-    this.text.addEventListener("input", look);
+    this.text.oninput = look;
     this.text.addEventListener("compositionend", () => this.#look());
-    this.text.addEventListener("click", () => this.close());
-    this.text.addEventListener("blur", () => this.close());
+    this.text.onclick = () => this.close();
+    this.text.onblur = () => this.close();
     this.text.form.addEventListener("submit", () => this.close()); // submitted by keyboard
     this.text.addEventListener("keydown", (event) => this.#keyed(event), true);
-    this.list.addEventListener("pointerdown", (event) => event.preventDefault()); // the text keeps the focus
-    this.list.addEventListener("click", (event) => {
+    this.list.onpointerdown = (event) => event.preventDefault(); // the text keeps the focus
+    this.list.onclick = (event) => {
       const option = event.target.closest("[role=option]");
       if (option) this.#choose([...this.list.children].indexOf(option));
-    });
+    };
   }
 
   close() {
@@ -138,13 +132,18 @@ class Completion {
   }
 
   #choose(at) {
-    this.field.choose(this.#options[at], (text) => {
-      const end = this.text.selectionStart;
-      this.text.setRangeText(text, end - this.#begun.length, end, "end");
-      this.text.dispatchEvent(new Event("input", { bubbles: true })); // update the count and the draft
-    }, this.#begun);
+    this.field.choose(this.#options[at], (text) => insert(this.text, text, this.#begun.length), this.#begun);
     this.close();
   }
+}
+
+/** Write in place of the selection and the letters before it, so that the browser can undo it. */
+export function insert(field, text, letters = 0) {
+  field.focus();
+  field.selectionStart -= letters;
+  if (document.execCommand("insertText", false, text)) return;
+  field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input", { bubbles: true })); // update the count and the draft
 }
 
 /** Return [{text, name, url, rest}] for "@..." or "#..."; [] after an error, so that no list is shown. */
@@ -166,12 +165,11 @@ async function loadChoices(query, signal) {
 }
 
 function option({ text, name, avatar }, id) {
-  const item = Object.assign(document.createElement("li"), { id, role: "option" });
-  item.ariaSelected = "false";
-  if (avatar) item.append(Object.assign(document.createElement("img"), { src: avatar.replace("/full.", "/small."), alt: "" }));
+  const item = make("li", { id, role: "option", ariaSelected: "false" });
+  if (avatar) item.append(make("img", { src: avatar.replace("/full.", "/small."), alt: "" }));
   for (const [shown, kind] of [[name, "name"], [text, name ? "handle" : "name"]]) {
     if (!shown) continue;
-    item.append(Object.assign(document.createElement("bdi"), { className: kind, textContent: shown }));
+    item.append(make("bdi", { className: kind, textContent: shown }));
   }
   return item;
 }

@@ -1,12 +1,12 @@
 /** The form for posts: counts characters as the server does, stores drafts, publishes without a new page. */
 
-import { enhanceCompletion } from "./complete.js";
+import { enhanceCompletion, insert } from "./complete.js";
 import { ServerDraft } from "./drafts.js";
 import { addPictures, editorOf, restorePictures } from "./lazy.js";
 import { page, postOf, send, showingsOf } from "./send.js";
 import { openSheet } from "./sheet.js";
 import { attempt, stored as drafts } from "./storage.js";
-import { takeOut } from "./timeline.js";
+import { asItem, takeOut } from "./timeline.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
@@ -27,6 +27,9 @@ export const postLength = (text) => graphemes(text.replace(LINK, (link) => (link
 
 const countOf = (text) => text.parentElement.querySelector(":scope > .composer-count, :scope > .composer-foot > .composer-count");
 
+const boxOf = (text) => text.closest(".composer-further");
+const tools = { complete: enhanceCompletion, restorePictures, send, toast, word }; // of modules without their state
+
 const freshKey = () => crypto.getRandomValues(new BigUint64Array(2)).join("");
 
 /** An edited text is stored already. */
@@ -42,6 +45,7 @@ class Composer {
     this.text = form.elements.text;
     this.key = form.elements.idempotency_key;
     this.warning = form.elements.spoiler_text;
+    this.fold = this.warning.closest("details");
     this.isEdit = form.dataset.composer === "edit";
     this.drafts = this.isEdit ? noDrafts : drafts;
     this.button = form.querySelector("[type=submit]");
@@ -62,26 +66,25 @@ class Composer {
       this.key.value = this.drafts.read(this.sentAs) || this.key.value;
       this.onServer.restored();
     }
-    if (!this.warning.value && (this.warning.value = this.drafts.read(this.warningDraft))) this.#fold(false);
+    if (!this.warning.value && (this.warning.value = this.drafts.read(this.warningDraft))) this.fold.open = true;
     this.form.addEventListener("input", () => this.#changed());
-    this.warning.closest("details").addEventListener("toggle", (event) => this.#toggled(event.target.open));
+    this.fold.ontoggle = () => this.#toggled(this.fold.open);
     this.form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit(this.button);
     });
     this.form.querySelector("[data-add-post]")?.addEventListener("click", (event) => {
       event.preventDefault();
-      this.#further(({ addPost }) => addPost(this.form, enhanceCompletion));
+      this.#further(({ addPost }) => addPost(this.form, tools));
     });
     this.form.addEventListener("focusin", ({ target }) => "max" in target.dataset && (this.last = target));
     const emoji = this.form.querySelector("[data-emoji]");
-    const findText = () => (this.form.contains(this.last) ? this.last : this.text);
-    emoji.addEventListener("click", () => {
-      import("./emoji.js").then(({ toggleEmoji }) => toggleEmoji(emoji, findText, drafts)).catch(() => toast(word("unreachable")));
-    });
+    emoji.onclick = () => {
+      import("./emoji.js").then(({ toggleEmoji }) => toggleEmoji(emoji, () => this.#writing, insert, drafts)).catch(() => toast(word("unreachable")));
+    };
     for (const kind of ["paste", "dragover", "drop"]) this.form.addEventListener(kind, (event) => this.#takeFiles(event));
     for (const input of this.form.querySelectorAll("[data-add-pictures]"))
-      input.addEventListener("change", () => this.#addPictures([...input.files]).then(() => (input.value = "")));
-    this.form.addEventListener("pictures:changed", ({ detail }) => this.#picturesChanged(detail));
+      input.onchange = () => this.#addPictures([...input.files]).then(() => (input.value = ""));
+    this.form.addEventListener("pictures:changed", (event) => this.#picturesChanged(event));
     this.form.addEventListener("submit", (event) => {
       if (this.isEdit && !this.#tooLong) return this.#saveEdit(event);
       event.preventDefault();
@@ -110,18 +113,19 @@ class Composer {
     return pathname === "/compose/" && !isReply && !this.isEdit;
   }
 
-  /** The content warning and its like (timelines/_composer_short_texts.html). */
-  get #shortTexts() {
-    return this.form.querySelectorAll("details > input");
-  }
-
   /** The boxes of the posts: of one, or of a thread. */
   get texts() {
     return [...this.form.querySelectorAll("textarea[data-max]")];
   }
 
-  get #values() {
-    return this.texts.map(({ value }) => value);
+  /** The box of the cursor. */
+  get #writing() {
+    return this.form.contains(this.last) ? this.last : this.text;
+  }
+
+  /** The text of each post; of a further one also the ids of its pictures. */
+  get #posts() {
+    return this.texts.map((text) => [text.value, boxOf(text)?.querySelector("[type=hidden]").value]);
   }
 
   #leftOf(text) {
@@ -138,17 +142,13 @@ class Composer {
 
   /** Show the boxes of the page, or of an unsent draft. */
   #restoreFurther() {
-    const [, ...shown] = this.#values;
+    const [, ...shown] = this.#posts;
     const kept = shown.length ? shown : JSON.parse(this.drafts.read(this.furtherDraft) || "[]");
     if (!kept.length) return;
-    this.restoring = this.#further(({ setTexts }) => {
+    this.restoring = this.#further(({ setPosts }) => {
       this.restoring = null;
-      setTexts(this.form, kept, enhanceCompletion);
+      setPosts(this.form, kept, tools);
     });
-  }
-
-  #fold(isFolded) {
-    this.warning.closest("details").open = !isFolded;
   }
 
   /** A folded warning is kept but not sent. */
@@ -165,7 +165,11 @@ class Composer {
     if (isOnPage || kept) restorePictures(this.form, isOnPage ? null : JSON.parse(kept)).catch(() => {});
   }
 
-  #picturesChanged({ ids, names }) {
+  #picturesChanged({ target, detail: { ids, names } }) {
+    if (target !== this.form) {
+      target.querySelector("[type=hidden]").value = ids.join(" ");
+      return this.#changed();
+    }
     const count = ids.length + names.length;
     this.text.required = !count;
     this.drafts.write(this.pictureDraft, count ? JSON.stringify({ ids, names }) : "");
@@ -195,7 +199,7 @@ class Composer {
   #changed() {
     this.drafts.write(this.draft, this.text.value);
     this.drafts.write(this.warningDraft, this.warning.value);
-    const [, ...further] = this.#values;
+    const [, ...further] = this.#posts;
     if (!this.restoring) this.drafts.write(this.furtherDraft, further.length ? JSON.stringify(further) : "");
     this.drafts.write(this.sentAs, "");
     this.onServer.changed();
@@ -228,11 +232,13 @@ class Composer {
     const data = event.clipboardData ?? event.dataTransfer;
     if (!data.types.includes("Files") || data.types.includes("text/plain") || !this.form.querySelector("[data-add-pictures]")) return;
     event.preventDefault();
-    if (event.type !== "dragover") this.#addPictures([...data.files]);
+    if (event.type === "dragover") return;
+    event.target.focus();
+    this.#addPictures([...data.files]);
   }
 
-  async #addPictures(files) {
-    if (files.length) await addPictures(this.form, files).catch(() => toast(word("unreachable")));
+  #addPictures(files) {
+    return addPictures(boxOf(this.#writing) ?? this.form, files).catch(() => toast(word("unreachable")));
   }
 
   async #submit(path) {
@@ -247,12 +253,13 @@ class Composer {
       return;
     }
     this.button.ariaDisabled = "true";
-    const problem = await editor?.findProblem();
-    if (problem) {
+    for (const text of this.texts) {
+      const problem = await (await editorOf(boxOf(text) ?? this.form))?.findProblem();
+      if (!problem) continue;
       this.button.ariaDisabled = "false";
-      return this.#say(problem.trim());
+      return this.#say(problem.trim(), text);
     }
-    const sent = this.#values;
+    const sent = this.#posts;
     drafts.write(this.sentAs, this.key.value);
     await this.onServer.settle();
     const { fields } = this.onServer;
@@ -276,27 +283,29 @@ class Composer {
 
   async #published(post, sent, fields) {
     this.key.value = freshKey();
-    const [text, ...further] = this.#values;
-    if (text === sent[0]) for (const each of [this.text, ...this.#shortTexts]) each.value = ""; // else the user has typed more
-    if (further.length) await this.#further(({ setTexts }) => setTexts(this.form, further.filter((each) => !sent.includes(each)), enhanceCompletion));
-    this.#fold(!this.warning.value);
-    const poll = this.form.querySelector(".composer-poll");
-    for (const input of poll?.querySelectorAll('input[name="poll[options][]"]') ?? []) input.value = "";
-    if (poll) poll.open = false;
+    const [text, ...further] = this.#posts;
+    const isSent = (post) => sent.some((each) => `${each}` === `${post}`);
+    if (isSent(text)) for (const each of this.form.querySelectorAll("[name=text], details > input")) each.value = ""; // otherwise the user has typed more
+    if (further.length) await this.#further(({ setPosts }) => setPosts(this.form, further.filter((each) => !isSent(each)), tools));
+    this.fold.open = Boolean(this.warning.value);
+    for (const each of this.form.querySelectorAll('[name="poll[options][]"]')) each.value = "";
+    this.form.querySelector(".composer-poll").open = false;
     this.#say("");
     this.onServer.published();
     this.#changed();
     this.form.closest("dialog")?.close();
-    if (post.url && document.body.dataset.page === "compose") return location.assign(post.url);
+    if (post.url && document.body.dataset.page === "compose") {
+      attempt(() => (sessionStorage.published = JSON.stringify([post, fields])));
+      return location.assign(post.url);
+    }
     if (!post.url) return toast(post.message ?? word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" });
-    toast(post.message ?? word("published"), { undo: () => this.#takeBack(post.thread ?? [post.id], fields) });
+    toast(post.message ?? word("published"), { undo: () => this.#takeBack(post.thread ?? [post.id], fields, sent.slice(1)) });
     await showPosts(post, this.form.elements.in_reply_to).catch(() => {}); // published: the next page shows it
   }
 
-  async #takeBack(ids, fields) {
-    const tools = { complete: enhanceCompletion, restorePictures, send };
+  async #takeBack(ids, fields, further) {
     const answer = await import("./take_back.js")
-      .then(({ takeBack }) => takeBack(this.form, fields, ids, tools))
+      .then(({ takeBack }) => takeBack(this.form, fields, ids, further, tools))
       .catch(() => ({}));
     if (!answer.ok) return toast(answer.data?.message || word("notDone"));
     for (const id of ids) [...showingsOf(document, id)].forEach(takeOut);
@@ -320,9 +329,7 @@ async function showPosts({ id, url, thread = [id] }, isReply) {
 }
 
 function addReply(article, replies) {
-  const item = document.createElement("li");
-  item.className = "fresh";
-  item.append(document.importNode(article, true));
+  const item = asItem(article);
   replies.append(item);
   document.getElementById("replies-title")?.classList.remove("sr");
   sayTimes(item);
@@ -352,9 +359,10 @@ const LINKS_TO_FORMS = 'a[data-compose], .action[href$="#reply"], .menu-item[hre
 export function enhanceComposers() {
   const composers = [...document.querySelectorAll("form[data-composer]")].map((form) => new Composer(form));
   for (const composer of composers) composer.start();
+  if (attempt(() => sessionStorage.published)) import("./published.js").then(({ offerUndo }) => offerUndo(tools));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.(LINKS_TO_FORMS);
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || document.body.dataset.signedIn !== "yes") return;
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !document.body.dataset.handle) return;
     event.preventDefault();
     const here = composers.find((composer) => composer.isFor(link));
     if (here) here.focus();

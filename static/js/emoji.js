@@ -16,22 +16,21 @@ async function load(path) {
 }
 
 /** Open or close the panel. `findText` returns the box of the cursor, `stored` keeps the last emoji. */
-export async function toggleEmoji(button, findText, stored) {
+export async function toggleEmoji(button, findText, insert, stored) {
   if (button.ariaExpanded === "true") return close();
   emoji ??= await load(button.dataset.emoji);
   if (button.ariaExpanded === "true") return; // a second click
-  const search = make("input", { autocomplete: "off", placeholder: button.dataset.search, ariaLabel: button.dataset.search, role: "combobox" });
+  const search = make("input", { autocomplete: "off", placeholder: button.dataset.search, ariaLabel: button.dataset.search, role: "combobox", ariaExpanded: "true" });
   const list = make("div", { id: "emoji-list", role: "listbox", ariaLabel: button.title });
   const panel = make("div", { className: "emoji" });
   search.setAttribute("aria-controls", list.id);
-  search.ariaExpanded = "true";
   panel.append(search, list);
   button.after(panel);
   button.ariaExpanded = "true";
   let at = 0;
 
   function close() {
-    button.form.querySelector(".emoji").remove();
+    button.nextElementSibling.remove();
     button.ariaExpanded = "false";
     findText().focus();
   }
@@ -47,23 +46,22 @@ export async function toggleEmoji(button, findText, stored) {
   };
   const show = () => {
     const asked = fold(search.value.trim());
-    const used = asked ? [] : recent().flatMap((each) => emoji.find((one) => one.emoji === each) ?? []);
-    const found = asked ? emoji.filter(({ words }) => words.includes(asked)) : [...used, ...emoji];
+    const used = () => recent().flatMap((each) => emoji.find((one) => one.emoji === each) ?? []);
+    const found = asked ? emoji.filter(({ words }) => words.includes(asked)) : [...used(), ...emoji];
     list.replaceChildren(...found.map(({ emoji, name }, n) => make("span", { id: `emoji-${n}`, role: "option", title: name, ariaLabel: name, textContent: emoji })));
     go(0);
   };
   const take = (option, isLast) => {
     if (!option) return;
-    const text = findText();
-    text.setRangeText(option.textContent, text.selectionStart, text.selectionEnd, "end");
-    text.dispatchEvent(new Event("input", { bubbles: true }));
+    insert(findText(), option.textContent);
     stored.write(RECENT, [...new Set([option.textContent, ...recent()])].slice(0, 16).join(" "));
     if (isLast) close();
+    else search.focus();
   };
   const columns = () => Math.floor(list.clientWidth / list.firstChild?.offsetWidth);
   const ahead = getComputedStyle(panel).direction === "rtl" ? -1 : 1;
   const steps = { ArrowDown: columns, ArrowUp: () => -columns(), ArrowRight: () => ahead, ArrowLeft: () => -ahead };
-  panel.addEventListener("keydown", (event) => {
+  panel.onkeydown = (event) => {
     if (event.isComposing) return;
     if (event.key === "Escape") close();
     else if (event.key === "Enter") take(list.children[at], !event.shiftKey);
@@ -71,13 +69,13 @@ export async function toggleEmoji(button, findText, stored) {
     else return;
     event.preventDefault();
     event.stopPropagation();
-  });
-  panel.addEventListener("input", (event) => {
+  };
+  panel.oninput = (event) => {
     event.stopPropagation(); // the post has not changed
     show();
-  });
-  list.addEventListener("pointerdown", (event) => event.preventDefault()); // the search keeps the focus
-  list.addEventListener("click", (event) => take(event.target.closest("[role=option]"), !event.shiftKey));
+  };
+  list.onpointerdown = (event) => event.preventDefault(); // the search keeps the focus
+  list.onclick = (event) => take(event.target.closest("[role=option]"), !event.shiftKey);
   show();
   search.focus();
 }

@@ -1,53 +1,53 @@
 /** The boxes of further posts in the composer, which are published as a thread. */
 
 const MOST = 24;
+let made = 0; // boxes: each has ids of its own
 const boxesOf = (form) => [...form.querySelectorAll(".composer-further")];
 const textOf = (box) => box.querySelector("textarea");
-export const textsOf = (form) => boxesOf(form).map((box) => textOf(box).value);
 
-/** Return a new box. Its ids begin with that of the first box. */
-function makeBox(form, number) {
-  const id = `${form.elements.text.id}-${number}`;
+/** Return the text of each box, and the ids of its pictures. */
+export const postsOf = (form) => boxesOf(form).map((box) => [textOf(box).value, box.querySelector("[type=hidden]").value]);
+
+/** Add a box. Its ids begin with that of the first box. */
+function addBox(form, post, { complete, restorePictures }) {
+  const [text, media = ""] = [post].flat(); // an earlier release stored texts alone
   const box = form.querySelector("template").content.firstElementChild.cloneNode(true);
-  const [label, text, count] = box.querySelectorAll("label, textarea, p");
-  label.textContent = label.textContent.replace("{n}", number);
-  label.htmlFor = text.id = id;
-  count.id = `${id}-count`;
-  text.setAttribute("aria-describedby", count.id);
-  return box;
-}
-
-/** Show one box for each text. `complete` adds the suggestions to a new box. */
-export function setTexts(form, texts, complete) {
-  const boxes = boxesOf(form);
-  boxes.slice(texts.length).forEach((box) => box.remove());
-  texts.forEach((text, at) => {
-    const box = boxes[at] ?? makeBox(form, at + 2);
-    if (!boxes[at]) {
-      (boxesOf(form).at(-1) ?? form.querySelector("template")).after(box);
-      complete(box);
-    }
-    textOf(box).value = text;
-    enhance(form, box, complete);
-  });
-  form.querySelector("[data-add-post]").disabled = texts.length >= MOST;
-  form.dispatchEvent(new Event("input")); // the composer counts and stores
-}
-
-/** Let the button of a box remove it. */
-function enhance(form, box, complete) {
-  const button = box.querySelector("[data-remove-post]");
-  button.hidden = false;
-  button.onclick = () => {
-    const at = boxesOf(form).indexOf(box);
-    setTexts(form, textsOf(form).toSpliced(at, 1), complete);
-    [form.elements.text, ...boxesOf(form).map(textOf)][at].focus();
+  const [label, remove, input, pictures, count] = box.querySelectorAll("label, button, textarea, input, p");
+  label.htmlFor = input.id = `${form.elements.text.id}-${++made}`;
+  count.id = `${input.id}-count`;
+  input.setAttribute("aria-describedby", count.id);
+  input.value = text;
+  pictures.value = media;
+  form.querySelector(".composer-foot").before(box);
+  complete(box);
+  if (media) restorePictures(box, { ids: media.split(" "), names: [] }).catch(() => {});
+  remove.hidden = false;
+  remove.onclick = () => {
+    const texts = [...form.querySelectorAll("[data-max]")];
+    box.remove();
+    changed(form);
+    texts[texts.indexOf(input) - 1].focus();
   };
 }
 
+function changed(form) {
+  const boxes = boxesOf(form);
+  const { textContent } = form.querySelector("template").content.querySelector("label");
+  boxes.forEach((box, at) => (box.firstChild.textContent = textContent.replace("{n}", at + 2)));
+  form.querySelector("[data-add-post]").disabled = boxes.length >= MOST;
+  form.dispatchEvent(new Event("input")); // the composer counts and stores
+}
+
+/** Show a box for each post. */
+export function setPosts(form, posts, tools) {
+  boxesOf(form).forEach((box) => box.remove());
+  posts.forEach((post) => addBox(form, post, tools));
+  changed(form);
+}
+
 /** Add a box and write there. An empty last box is used instead. */
-export function addPost(form, complete) {
-  const texts = textsOf(form);
-  if (texts.at(-1) !== "") setTexts(form, [...texts, ""], complete);
+export function addPost(form, tools) {
+  if (postsOf(form).at(-1)?.join("") !== "") addBox(form, "", tools);
+  changed(form);
   textOf(boxesOf(form).at(-1)).focus();
 }

@@ -20,7 +20,7 @@ function walk(step) {
 }
 
 const go = (path) => location.assign(path);
-const isSignedIn = () => document.body.dataset.signedIn === "yes";
+const { handle } = document.body.dataset;
 const press = (selector) => document.activeElement?.closest("article")?.querySelector(selector)?.click();
 const act = (name) => press(`:scope > .post-actions [data-act="${name}"]`);
 
@@ -38,8 +38,8 @@ const keys = {
   ".": () => document.dispatchEvent(new Event("posts:show")),
   h: () => go("/"),
   p: () => go("/public/"),
-  l: () => isSignedIn() && go("/lists/"),
-  i: () => isSignedIn() && go("/notifications/"),
+  l: () => handle && go("/lists/"),
+  i: () => handle && go("/notifications/"),
 };
 
 function onKey(event) {
@@ -57,9 +57,9 @@ export function enhanceKeys() {
   document.addEventListener("keydown", onKey);
   const box = dialog.querySelector("input");
   box.checked = !isOff();
-  box.addEventListener("change", () => {
+  box.onchange = () => {
     stored.write(OFF, box.checked ? "" : "yes");
     box.checked = !isOff();
-  });
+  };
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }

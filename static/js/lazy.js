@@ -36,8 +36,12 @@ async function openPicture(event) {
 
 export function enhancePictures() {
   document.addEventListener("click", openPicture);
-  document.onpointerover = async ({ target, pointerType }) => {
+  document.onpointerover = ({ target, pointerType }) => {
     const link = pointerType === "mouse" && innerWidth > 959 && target.closest?.("a.avatar, a.post-author");
-    if (link) (await import("./card.js")).rest(link, page, send);
+    if (!link) return;
+    link.onpointermove = async () => {
+      link.onpointermove = null; // not if the page moves below a mouse at rest
+      (await import("./card.js")).rest(link, page, send);
+    };
   };
 }

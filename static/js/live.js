@@ -13,7 +13,7 @@ import { Subscription } from "./socket.js";
 import { Timeline, focusPost } from "./timeline.js";
 import { sayInTitle } from "./title.js";
 import { toast } from "./toast.js";
-import { number, word } from "./words.js";
+import { make, word } from "./words.js";
 
 const MOST_HELD = 200; // with more, the pill reloads the page
 const MOST_WATCHED = 100;
@@ -72,8 +72,6 @@ class Live {
   down() {
     this.#isDown = true;
   }
-
-  signedOut() {} // notifications.js says it on every page
 
   /** Watch the entries nearest to the visible ones. The server reports which were deleted or edited meanwhile. */
   #watch() {
@@ -171,20 +169,15 @@ class Live {
   // Gaps: loaded from either end, page by page, until both ends meet
 
   #gapRow(after) {
-    const row = document.createElement("li");
-    row.className = "gap";
-    const said = Object.assign(document.createElement("p"), { textContent: word("gap") });
-    row.append(said, this.#gapButton(row, "gapUp"), this.#gapButton(row, "gapDown"));
+    const row = make("li", { className: "gap" });
+    row.append(make("p", { textContent: word("gap") }), this.#gapButton(row, "gapUp"), this.#gapButton(row, "gapDown"));
     this.timeline.insertGap(row, after);
     return row;
   }
 
   #gapButton(row, name) {
-    const button = document.createElement("button");
-    button.className = "btn btn-quiet btn-small";
-    button.type = "button";
-    button.textContent = word(name);
-    button.addEventListener("click", () => this.#fill(row, name, button));
+    const button = make("button", { className: "btn btn-quiet btn-small", type: "button", textContent: word(name) });
+    button.onclick = () => this.#fill(row, name, button);
     return button;
   }
 
@@ -224,7 +217,7 @@ class Live {
 /** The button that shows queued entries. */
 export function makePill(region, show) {
   const pill = document.getElementById("pill").content.firstElementChild.cloneNode(true);
-  pill.addEventListener("click", show);
+  pill.onclick = show;
   region.replaceChildren(pill);
   return pill;
 }

@@ -56,8 +56,6 @@ class Badge {
     if (ids.length) this.subscription.tell({ type: "watch", ids, versions: ids.map(versionShown) });
   }
 
-  down() {}
-
   signedOut() {
     clearTimeout(this.#timer);
     clearToast();
@@ -77,12 +75,8 @@ class Badge {
   }
 
   async #ask() {
-    try {
-      const answer = await fetch("/notifications/unread/", { headers: { Accept: "application/json" } });
-      if (answer.ok) this.#say((await answer.json()).unread);
-    } catch {
-      // the next message or visit tries again
-    }
+    const answer = await fetch("/notifications/unread/", { headers: { Accept: "application/json" } }).catch(() => ({}));
+    if (answer.ok) this.#say((await answer.json()).unread); // otherwise the next message or visit tries again
   }
 
   /** Rows stay marked as new until the page is loaded again. */

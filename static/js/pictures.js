@@ -67,19 +67,19 @@ class Picture {
     this.ids = row.querySelectorAll("input[type=hidden]");
     row.querySelector(".name").textContent = this.name;
     this.progress.ariaLabel += ` ${this.name}`;
-    this.text.addEventListener("input", () => this.#count());
-    this.text.addEventListener("change", () => this.save());
-    for (const axis of this.axes) axis.addEventListener("change", () => this.save());
-    for (const axis of this.axes) axis.addEventListener("input", () => this.#showPoint());
-    this.thumb.addEventListener("click", (event) => this.#point(event));
-    row.querySelector(".picture-focus").addEventListener("toggle", () => this.#showPoint());
-    this.retry.addEventListener("click", () => this.upload());
+    this.text.oninput = () => this.#count();
+    this.text.onchange = () => this.save();
+    for (const axis of this.axes) axis.onchange = () => this.save();
+    for (const axis of this.axes) axis.oninput = () => this.#showPoint();
+    this.thumb.onclick = (event) => this.#point(event);
+    row.querySelector(".picture-focus").ontoggle = () => this.#showPoint();
+    this.retry.onclick = () => this.upload();
     for (const button of row.querySelectorAll("button")) button.type = "button"; // without a script it sends the form
-    row.querySelector("[data-details]").addEventListener("click", () => this.#open());
-    row.querySelector("[data-done]").addEventListener("click", () => this.sheet.close());
-    row.querySelector("[data-remove]").addEventListener("click", () => editor.remove(this));
+    row.querySelector("[data-details]").onclick = () => this.#open();
+    row.querySelector("[data-done]").onclick = () => this.sheet.close();
+    row.querySelector("[data-remove]").onclick = () => editor.remove(this);
     for (const button of row.querySelectorAll("[data-move]"))
-      button.addEventListener("click", () => editor.move(this, Number(button.dataset.move), button));
+      button.onclick = () => editor.move(this, Number(button.dataset.move), button);
     this.#saved = this.#values;
     this.#count();
   }
@@ -182,7 +182,7 @@ class Picture {
     this.sheet.append(this.thumb, facts);
     openLayer(this.sheet);
     this.text.focus();
-    this.sheet.addEventListener("close", () => this.sheet.replaceWith(this.thumb, facts));
+    this.sheet.onclose = () => this.sheet.replaceWith(this.thumb, facts);
   }
 
   cancel() {
@@ -223,23 +223,27 @@ class Editor {
   #pictures = [];
   #isReminded = false;
 
-  constructor(form, element) {
+  /** `root` is the form, or the box of a further post. */
+  constructor(root, element) {
+    const form = root.closest("form");
+    this.root = root;
     this.form = form;
     this.element = element;
     this.words = element.dataset;
     this.rows = element.querySelector(".picture-rows");
     this.problems = element.querySelector(".picture-problems");
     this.reminder = element.querySelector(".picture-reminder");
-    form.querySelector(".composer-foot").before(element);
+    (root.querySelector("template, .composer-foot") ?? root.lastElementChild).before(element);
+    element.querySelector("[name=sensitive]").checked = "sensitive" in form.dataset;
     addEventListener("online", () => this.#pictures.filter(({ state }) => state === "lost").forEach((each) => each.upload()));
-    element.querySelector("[data-describe]").addEventListener("click", () => {
+    element.querySelector("[data-describe]").onclick = () => {
       this.reminder.hidden = true;
       this.#pictures.find(({ isDescribed }) => !isDescribed)?.text.focus();
-    });
-    element.querySelector("[data-post-anyway]").addEventListener("click", () => {
+    };
+    element.querySelector("[data-post-anyway]").onclick = () => {
       this.#isReminded = true;
       form.requestSubmit();
-    });
+    };
   }
 
   get token() {
@@ -266,7 +270,6 @@ class Editor {
 
   adopt(section) {
     for (const row of section.querySelectorAll(".picture-row")) this.#append(new Picture(this, row));
-    this.element.querySelector("[name=sensitive]").checked = "sensitive" in section.dataset;
     section.remove();
     this.changed();
   }
@@ -298,6 +301,8 @@ class Editor {
   #append(picture) {
     this.#pictures.push(picture);
     this.rows.append(picture.row);
+    if (this.root === this.form) return;
+    for (const each of picture.row.querySelectorAll("[name]")) each.removeAttribute("name"); // the box sends the ids
   }
 
   async #upload(file) {
@@ -324,7 +329,7 @@ class Editor {
     picture.cancel();
     this.changed();
     const next = this.#pictures[at] ?? this.#pictures[at - 1];
-    (next?.row.querySelector("[data-remove]") ?? this.form.elements.text).focus();
+    (next?.row.querySelector("[data-remove]") ?? this.root.querySelector("textarea")).focus();
   }
 
   discard(id) {
@@ -337,7 +342,7 @@ class Editor {
       row.querySelector('[data-move="-1"]').disabled = at === 0;
       row.querySelector('[data-move="1"]').disabled = at === this.count - 1;
     });
-    this.form.dispatchEvent(new CustomEvent("pictures:changed", { detail: this.contents }));
+    this.root.dispatchEvent(new CustomEvent("pictures:changed", { bubbles: true, detail: this.contents }));
   }
 
   #complain(text) {
@@ -372,9 +377,9 @@ class Editor {
   }
 }
 
-export async function openEditor(form) {
-  const editor = new Editor(form, await part("#picture-editor"));
-  const stored = form.querySelector(".picture-stored");
+export async function openEditor(root) {
+  const editor = new Editor(root, await part("#picture-editor"));
+  const stored = root.querySelector(".picture-stored");
   if (stored) editor.adopt(stored);
   return editor;
 }

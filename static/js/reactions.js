@@ -76,7 +76,7 @@ async function react(button) {
 export function enhanceReactions() {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-act]");
-    if (!button || document.body.dataset.signedIn !== "yes") return; // for visitors the form leads to the log-in page
+    if (!button || !document.body.dataset.handle) return; // for visitors the form leads to the log-in page
     event.preventDefault();
     react(button);
   });

@@ -38,8 +38,8 @@ function keepPlace(list) {
 
 function scrollOn(place) {
   const box = place.querySelector("input");
-  const isSignedIn = document.body.dataset.signedIn === "yes";
-  if (!isSignedIn) box.checked = stored.read(SCROLL) !== "off";
+  const { handle } = document.body.dataset;
+  if (!handle) box.checked = stored.read(SCROLL) !== "off";
   place.hidden = false;
   let left = PAGES;
   const next = () => document.querySelector('.timeline-frame .pager a[rel="next"]');
@@ -55,12 +55,12 @@ function scrollOn(place) {
     sight.disconnect();
     if (next()) sight.observe(next());
   };
-  box.addEventListener("change", () => {
+  box.onchange = () => {
     const value = box.checked ? "on" : "off";
-    if (isSignedIn) send("/preferences/", { scroll: value });
+    if (handle) send("/preferences/", { scroll: value });
     else stored.write(SCROLL, value);
     watch();
-  });
+  };
   document.addEventListener("posts:more", watch);
   document.addEventListener("click", (event) => {
     if (event.isTrusted && event.target === next()) left = PAGES;

@@ -27,11 +27,11 @@ export function openSheet(form, about) {
   head.querySelector("button").onclick = () => dialog.close();
   openLayer(dialog);
   form.elements.text.focus();
-  dialog.addEventListener("close", () => {
+  dialog.onclose = () => {
     kinds.forEach((kind) => visualViewport.removeEventListener(kind, fit));
     head.hidden = true;
     place.replaceWith(form);
     dialog.remove();
     opener?.focus({ preventScroll: true });
-  });
+  };
 }

@@ -65,7 +65,7 @@ class Connection {
 
   #sayDown() {
     showState(word("offline"));
-    this.#each((listener) => listener.down());
+    this.#each((listener) => listener.down?.());
   }
 
   #subscribe({ timeline, last }) {
@@ -162,7 +162,7 @@ class Connection {
     this.#over = true;
     this.#drop();
     showState("");
-    this.#each((listener) => listener.signedOut());
+    this.#each((listener) => listener.signedOut?.());
   }
 }
 
@@ -172,7 +172,7 @@ export class Subscription {
   /**
    * @param {string} timeline
    * @param {string | undefined} after the newest id on the page; undefined: only new entries
-   * @param {{message(m: object): void, up(): void, down(): void, signedOut(): void}} listener
+   * @param {{message(m: object): void, up(): void, down?(): void, signedOut?(): void}} listener
    */
   constructor(timeline, after, listener) {
     this.timeline = timeline;

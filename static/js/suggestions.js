@@ -23,7 +23,7 @@ async function load() {
 export async function suggestPeople() {
   const section = document.querySelector("[data-aside-people]");
   if (!section?.checkVisibility?.() || document.querySelector("main [data-suggestions]")) return;
-  section.addEventListener("click", (event) => event.target.closest("[data-follow]") && sessionStorage.removeItem(key));
+  section.onclick = (event) => event.target.closest("[data-follow]") && sessionStorage.removeItem(key);
   const list = parse(readCached() ?? (await load().catch(() => ""))).querySelector("ul");
   if (!list) return section.remove();
   list.querySelectorAll(".btn").forEach((button) => button.classList.add("btn-quiet", "btn-small"));

@@ -1,12 +1,12 @@
 /** Takes back posts that were just published, and gives their text back. */
 
-import { setTexts, textsOf } from "./further.js";
+import { postsOf, setPosts } from "./further.js";
 
 /** Put the fields of a sent form into its inputs, in their order. What was typed meanwhile stays below. */
 function fill(form, entries) {
   const left = [...entries];
   for (const input of form.elements) {
-    if (!input.name || input.type === "hidden") continue;
+    if (!input.name || input.type === "hidden" || input.name === "more[]") continue;
     const isBox = input.type === "checkbox";
     const at = left.findIndex(([name, value]) => name === input.name && (!isBox || value === input.value));
     if (isBox) input.checked = at >= 0;
@@ -18,19 +18,18 @@ function fill(form, entries) {
   }
 }
 
-/** Give the text back as a draft, then delete the posts, the last first. Returns the last answer. */
-export async function takeBack(form, entries, ids, { complete, restorePictures, send }) {
-  const valuesOf = (name) => entries.filter(([each, value]) => each === name && value).map(([, value]) => value);
-  const texts = [...valuesOf("more[]"), ...textsOf(form).filter(Boolean)];
-  if (texts.length) setTexts(form, texts, complete);
-  fill(form, entries.filter(([name]) => name !== "more[]"));
+/** Give the posts back as a draft, then delete them. `further` are those of the boxes. Returns the last answer. */
+export async function takeBack(form, entries, ids, further, tools) {
+  form.toggleAttribute("data-sensitive", entries.some(([name]) => name === "sensitive"));
+  const posts = [...further, ...postsOf(form)].filter((post) => post.join(""));
+  if (posts.length) setPosts(form, posts, tools);
+  fill(form, entries);
   form.dispatchEvent(new Event("input"));
-  let answer;
   for (const id of ids.toReversed()) {
-    answer = await send(`/posts/${id}/delete/`, { keep_pictures: "on" });
+    const answer = await tools.send(`/posts/${id}/delete/`, { keep_pictures: "on" });
     if (!answer.ok && answer.status !== 404) return answer;
   }
-  const media = valuesOf("media_ids");
-  if (media.length) await restorePictures(form, { ids: media, names: [] });
-  return { ...answer, ok: true };
+  const media = entries.filter(([name, id]) => name === "media_ids" && id).map(([, id]) => id);
+  if (media.length) await tools.restorePictures(form, { ids: media, names: [] });
+  return { ok: true };
 }

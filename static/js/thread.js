@@ -28,10 +28,6 @@ class Thread {
     this.subscription = new Subscription(`profile:${author}`, undefined, this);
   }
 
-  start() {
-    this.subscription.start();
-  }
-
   message(message) {
     const id = String(message.id);
     const gone = message.type === "deleted" && postOf(this.list, id);
@@ -48,9 +44,6 @@ class Thread {
   up() {
     this.#watch();
   }
-
-  down() {}
-  signedOut() {}
 
   #watch() {
     const posts = postsIn(document).slice(0, MOST_WATCHED);
@@ -94,16 +87,14 @@ class Thread {
       const id = item.querySelector("article[data-post-id]")?.dataset.postId;
       if (!id) continue;
       const here = postOf(this.list, id)?.closest("li");
-      if (here) {
-        before = here;
-        continue;
+      const put = here ?? document.importNode(item, true);
+      if (!here) {
+        put.classList.add("fresh");
+        if (before) before.after(put);
+        else this.list.prepend(put);
+        added.push(put.querySelector("article"));
       }
-      const put = document.importNode(item, true);
-      put.classList.add("fresh");
-      if (before) before.after(put);
-      else this.list.prepend(put);
       before = put;
-      added.push(put.querySelector("article"));
     }
     return added;
   }
@@ -114,5 +105,5 @@ export function followThread() {
   if (!list) return;
   const post = document.querySelector(".thread-parent + .thread-post");
   if (post && !location.hash && !CSS.supports("scroll-initial-target", "nearest")) post.scrollIntoView();
-  if ("WebSocket" in window && document.querySelector(".thread-post article")) new Thread(list).start();
+  if ("WebSocket" in window && document.querySelector(".thread-post article")) new Thread(list).subscription.start();
 }

@@ -7,6 +7,7 @@ import { applyEdit } from "./edits.js";
 import { join, removeRow, separate } from "./joined.js";
 import { postOf, postsIn, showingsOf } from "./send.js";
 import { sayTimes } from "./times.js";
+import { make } from "./words.js";
 
 export class Timeline {
   #gone = new Set();
@@ -52,10 +53,7 @@ export class Timeline {
     this.list.querySelector(":scope > .here")?.remove();
     const first = this.list.querySelector(":scope > li");
     if (!first) return;
-    const line = document.createElement("li");
-    line.className = "here";
-    line.textContent = text;
-    first.before(line);
+    first.before(make("li", { className: "here", textContent: text }));
   }
 
   #place(item, id) {
@@ -74,9 +72,8 @@ function idOf(item) {
 }
 
 /** A filtered post moves with its fold. */
-function asItem(article) {
-  const item = document.createElement("li");
-  item.className = "fresh";
+export function asItem(article) {
+  const item = make("li", { className: "fresh" });
   item.append(document.importNode(article.closest("[data-filtered]") ?? article, true));
   if ("openWarnings" in document.body.dataset) item.querySelector(".warned")?.setAttribute("open", "");
   return item;

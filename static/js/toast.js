@@ -3,11 +3,9 @@
  * the lasting state of the page.
  */
 
-import { word } from "./words.js";
+import { make, word } from "./words.js";
 
-const box = document.createElement("div");
-box.className = "notes";
-box.setAttribute("role", "status");
+const box = make("div", { className: "notes", role: "status" });
 document.body.append(box);
 let note;
 let state;
@@ -21,18 +19,16 @@ let onGone;
 export function toast(text, { stay = false, href = "", undo, gone } = {}) {
   clearToast();
   onGone = gone;
-  note = document.createElement(href ? "a" : "p");
-  note.className = "toast";
-  note.textContent = text;
+  note = make(href ? "a" : "p", { className: "toast", textContent: text });
   if (href) note.href = href;
   if (undo) {
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "undo", textContent: word("undo") });
+    const button = make("button", { type: "button", className: "undo", textContent: word("undo") });
     button.setAttribute("aria-keyshortcuts", "Control+Z");
-    button.addEventListener("click", () => {
+    button.onclick = () => {
       onGone = null;
       clearToast();
       undo();
-    });
+    };
     note.append(" ", button);
   }
   box.prepend(note);
@@ -57,6 +53,6 @@ document.addEventListener("visibilitychange", () => document.hidden && leave());
 export function showState(text) {
   state?.remove();
   if (!text) return;
-  state = Object.assign(document.createElement("p"), { className: "state", textContent: text });
+  state = make("p", { className: "state", textContent: text });
   box.append(state);
 }

@@ -27,26 +27,26 @@ class Viewer {
     this.report = element.querySelector(".viewer-report");
     this.steps = element.querySelectorAll("[data-step]");
     const isReversed = getComputedStyle(element).direction === "rtl";
-    element.addEventListener("keydown", (event) => {
+    element.onkeydown = (event) => {
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
       event.preventDefault();
       this.#step((event.key === "ArrowRight") !== isReversed ? 1 : -1);
-    });
-    element.addEventListener("click", (event) => {
+    };
+    element.onclick = (event) => {
       const step = event.target.closest("[data-step]");
       if (step) this.#step(Number(step.dataset.step));
       else if (event.target === this.stage || event.target.closest("[data-close]")) element.close();
-    });
-    element.addEventListener("close", () => this.#links[this.#at]?.focus());
-    this.stage.addEventListener("pointerdown", (event) => (this.#start = event.isPrimary ? event : null));
-    this.stage.addEventListener("pointerup", (event) => {
+    };
+    element.onclose = () => this.#links[this.#at]?.focus();
+    this.stage.onpointerdown = (event) => (this.#start = event.isPrimary ? event : null);
+    this.stage.onpointerup = (event) => {
       if (!this.#start) return;
       const [right, down] = [event.clientX - this.#start.clientX, event.clientY - this.#start.clientY];
       this.#start = null;
       if (down >= SWIPE_PX && down > Math.abs(right)) element.close();
       else if (Math.abs(right) >= SWIPE_PX) this.#step(right < 0 !== isReversed ? 1 : -1);
-    });
-    this.stage.addEventListener("pointercancel", () => (this.#start = null));
+    };
+    this.stage.onpointercancel = () => (this.#start = null);
   }
 
   open(link) {

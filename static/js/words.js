@@ -13,4 +13,7 @@ export function word(name, n) {
   return (words[`${name}-${form}`] ?? "").replace("{n}", numbers.format(n));
 }
 
+/** Return a new element with values. */
+export const make = (name, values) => Object.assign(document.createElement(name), values);
+
 export const number = (n) => numbers.format(n);

@@ -48,6 +48,27 @@ def test_a_card_never_covers_the_field_that_has_focus(reader: OpenReader, visito
     assert card["y"] >= box["y"] + box["height"] or card["y"] + card["height"] <= box["y"]
 
 
+def test_a_scroll_below_a_mouse_at_rest_opens_no_card(reader: OpenReader, own: HttpVisitor) -> None:
+    for number in range(12):
+        own.publishes(f"hello {number} " + "and many words " * 20)
+    me = reader(own, **WIDE)
+    me.go_to(f"/@{own.handle}/")
+    name = me.page.locator("main .post a.post-author").nth(6).bounding_box()
+    text = me.page.locator("main .post .post-text").nth(1).bounding_box()
+    assert name
+    assert text
+    y = text["y"] + 10
+    me.page.mouse.move(name["x"] + 5, y)
+    loaded: list[str] = []
+    me.page.on("request", lambda request: loaded.append(request.url))
+    me.page.evaluate("y => scrollBy({ top: y, behavior: 'instant' })", name["y"] + 5 - y)
+    me.page.wait_for_function("document.querySelector('a.post-author:hover')")
+    me.page.wait_for_timeout(1_000)  # a card opens after half a second
+    assert not [url for url in loaded if "card" in url]
+    me.page.mouse.move(name["x"] + 7, y + 1)
+    expect(me.page.locator(".card")).to_be_visible()
+
+
 def test_a_phone_loads_no_card(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("hello")
     me = reader(own, **PHONE)

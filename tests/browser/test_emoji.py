@@ -104,3 +104,31 @@ def test_the_names_of_each_language_are_complete_and_small(site: QuickstartSite,
     assert re.fullmatch(r"([A-Z]{2}){258}", codes)
     assert len(rows) == 1428
     assert all(len(row.split("\t")) >= 2 for row in rows)
+
+
+def test_control_z_takes_back_an_emoji_and_a_completion(
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
+) -> None:
+    friend.publishes("hello")
+    me = reader(own)
+    me.go_to("/")
+    text = me.page.locator(TEXT)
+    text.focus()
+    me.page.keyboard.type("tea ")
+    me.page.locator("[data-emoji]").click()
+    search = me.page.get_by_role("combobox", name="Search by name")
+    expect(search).to_be_focused()
+    me.page.keyboard.type("hot bev")
+    expect(me.page.get_by_role("option", name="hot beverage")).to_have_attribute("aria-selected", "true")
+    me.page.keyboard.press("Enter")
+    expect(text).to_have_value("tea ☕")
+    me.page.keyboard.type(f" @{friend.handle[:-1]}")
+    me.page.locator(".completions [role=option]").filter(has_text=f"@{friend.handle}").click()
+    expect(text).to_have_value(f"tea ☕ @{friend.handle} ")
+    me.page.keyboard.press("Control+z")
+    expect(text).to_have_value(f"tea ☕ @{friend.handle[:-1]}")
+    for _ in range(len(friend.handle) + 2):
+        me.page.keyboard.press("Control+z")
+    expect(text).to_have_value("tea ")
+    me.page.keyboard.press("Control+Shift+z")
+    expect(text).to_have_value("tea ☕")

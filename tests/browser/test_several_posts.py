@@ -6,6 +6,7 @@ from playwright.sync_api import Route, expect
 from tests.browser.conftest import OpenReader
 from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems
+from tests.support.pictures import picture
 from tests.support.visitor import HttpVisitor
 
 PHONE = {"width": 390, "height": 844}
@@ -100,6 +101,32 @@ def test_a_lost_answer_publishes_no_post_twice(me: BrowserPage, own: HttpVisitor
     expect(me.page.locator(".toast")).to_be_visible()
     assert published(own) == ["one", "two"]
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
+
+
+def test_a_further_post_has_pictures_of_its_own_also_after_a_reload(me: BrowserPage, own: HttpVisitor) -> None:
+    photo = {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": picture()}
+    form = me.page.locator("[data-composer]")
+    write(me, "one", "two", "three")
+    form.locator(BOXES).first.focus()
+    form.locator("[data-add-pictures]").set_input_files([photo, photo])  # type: ignore[list-item]
+    rows = form.locator(".composer-further").first.locator(".picture-row")
+    expect(rows.last).to_have_attribute("data-state", "ready")
+    rows.first.locator("textarea").fill("A grey square")
+    rows.last.locator("textarea").fill("Another grey square")
+    form.locator(BOXES).last.focus()
+    assert find_page_problems(me.page) == []
+    me.page.reload()
+    expect(rows.last.locator("textarea")).to_have_value("Another grey square")
+    rows.first.get_by_role("button", name="Remove").click()
+    expect(rows).to_have_count(1)
+    form.locator(BOXES).first.press("Control+Enter")
+    expect(me.page.locator(".toast")).to_contain_text("Your posts are published.")
+    pictures = [
+        [each["description"] for each in post.get("media_attachments", [])]
+        for post in reversed(own.timeline(f"/@{own.handle}/"))
+    ]
+    assert pictures == [[], ["Another grey square"], []]
+    assert form.locator(".picture-row").count() == 0
 
 
 def test_a_phone_writes_a_thread_in_the_sheet_with_the_keyboard_open(reader: OpenReader, own: HttpVisitor) -> None:

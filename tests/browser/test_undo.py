@@ -188,3 +188,34 @@ def test_a_picture_comes_back_with_the_text(reader: OpenReader, own: HttpVisitor
     form.locator("textarea[name=text]").press("Control+Enter")
     expect(me.entries.first.locator("a.picture img")).to_have_attribute("alt", "A grey square")
     assert texts_of(own) == ["with a picture"]
+
+
+def test_the_page_after_the_compose_page_takes_the_posts_back_as_a_draft(reader: OpenReader, own: HttpVisitor) -> None:
+    me = reader(own)
+    keep_notes(me)
+    me.go_to("/compose/")
+    form = me.page.locator("[data-composer]")
+    photo = {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": picture()}
+    form.locator("textarea[name=text]").fill("one")
+    form.get_by_role("button", name="Add another post").click()
+    form.locator("textarea[name='more[]']").fill("two")
+    form.locator("[data-add-pictures]").set_input_files([photo])  # type: ignore[list-item]
+    row = form.locator(".composer-further .picture-row")
+    expect(row).to_have_attribute("data-state", "ready")
+    row.locator("textarea").fill("A grey square")
+    form.locator("[name=sensitive]").check()
+    form.locator("textarea[name=text]").press("Control+Enter")
+    me.page.wait_for_url(f"**/@{own.handle}/*/")
+    expect(me.page.locator(".toast")).to_contain_text("Your posts are published.")
+    assert texts_of(own) == ["two", "one"]
+    me.page.locator(".toast").get_by_role("button", name="Undo").click()
+    me.page.wait_for_url("**/drafts/*/")
+    expect(form.locator("textarea[name=text]")).to_have_value("one")
+    expect(form.locator("textarea[name='more[]']")).to_have_value("two")
+    expect(row.locator("textarea")).to_have_value("A grey square")
+    expect(form.locator("[name=sensitive]")).to_be_checked()
+    expect(me.page.locator(".toast")).to_have_count(0)
+    assert texts_of(own) == []
+    form.locator("textarea[name=text]").press("Control+Enter")
+    expect(me.page.locator(".toast")).to_contain_text("Your posts are published.")
+    assert texts_of(own) == ["two", "one"]

@@ -110,13 +110,12 @@ def picture_context(fields: FormFields) -> dict[str, Any]:
         changes = parse_media_changes(fields)
     except MediaInvalid:
         changes = {}
-    is_sensitive = fields.get("sensitive", "") in TRUE_VALUES
     rows = [{"id": str(media_id), "change": changes.get(media_id)} for media_id in media_ids]
-    html = render_to_string("timelines/_composer_stored_pictures.html", {"rows": rows, "is_sensitive": is_sensitive})
+    html = render_to_string("timelines/_composer_stored_pictures.html", {"rows": rows})
     return {
         "pictures": Placeholder(html) if rows else "",
         "file_numbers": range(MEDIA_PER_POST - len(rows)),
-        "sensitive": is_sensitive,
+        "sensitive": fields.get("sensitive", "") in TRUE_VALUES,
     }
 
 

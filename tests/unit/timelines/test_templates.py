@@ -22,8 +22,8 @@ LATER_SCRIPTS = ("adopt", "card", "layers", "pictures", "picture_parts", "viewer
 """The modules that a page loads when a reader first needs them."""
 WRITING_SCRIPTS = ("emoji", "further", "take_back")
 """The modules that a composer loads when a writer first needs them."""
-FORM_SCRIPTS = ("crop", "forms", "passkeys", "recent", "reveal")
-"""The modules that only some pages with forms load."""
+FORM_SCRIPTS = ("crop", "forms", "passkeys", "published", "recent", "reveal")
+"""The modules that only some pages with forms load, and the page after the form of a post."""
 PAGE_SCRIPTS = ("progress", "push_switch")
 """The modules of pages that show the progress of work, and of the page of a device."""
 
