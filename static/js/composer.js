@@ -354,14 +354,12 @@ async function openFormOf(link) {
   link.ariaBusy = null;
 }
 
-const LINKS_TO_FORMS = 'a[data-compose], .action[href$="#reply"], .menu-item[href$="/quote/"]';
-
 export function enhanceComposers() {
   const composers = [...document.querySelectorAll("form[data-composer]")].map((form) => new Composer(form));
   for (const composer of composers) composer.start();
   if (attempt(() => sessionStorage.published)) import("./published.js").then(({ offerUndo }) => offerUndo(tools));
   document.addEventListener("click", (event) => {
-    const link = event.target.closest?.(LINKS_TO_FORMS);
+    const link = event.target.closest?.('a[data-compose], .action[href$="#reply"], .menu-item[href$="/quote/"]');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !document.body.dataset.handle) return;
     event.preventDefault();
     const here = composers.find((composer) => composer.isFor(link));

@@ -4,9 +4,7 @@ import { send } from "./send.js";
 
 const IDLE = 4000; // ms without a change after which the draft is saved
 
-const pad = (number) => String(number).padStart(2, "0");
-const localValue = (at) =>
-  `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}T${pad(at.getHours())}:${pad(at.getMinutes())}`;
+const localValue = (at) => new Date(at - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 
 /** The draft of one composer. The page contains times in UTC; the field shows them in the reader's time zone. */
 export class ServerDraft {

@@ -4,9 +4,8 @@ import { shownPosts } from "./send.js";
 import { stored } from "./storage.js";
 import { focusPost } from "./timeline.js";
 
-const OFF = "shortcuts-off";
 const dialog = document.getElementById("shortcuts");
-const isOff = () => stored.read(OFF) === "yes";
+const isOff = () => stored.read("shortcuts-off") === "yes";
 
 /** Move focus by `step` posts from the focused post, or from the first visible one. */
 function walk(step) {
@@ -58,7 +57,7 @@ export function enhanceKeys() {
   const box = dialog.querySelector("input");
   box.checked = !isOff();
   box.onchange = () => {
-    stored.write(OFF, box.checked ? "" : "yes");
+    stored.write("shortcuts-off", box.checked ? "" : "yes");
     box.checked = !isOff();
   };
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());

@@ -6,7 +6,6 @@ import { stored } from "./storage.js";
 const SEEN = 1000; // ms for which a post is visible before it counts as read
 const PAUSE = 2000;
 const PAGES = 4; // loaded automatically; then the link stays, so that the end of the page can be reached
-const SCROLL = "scroll";
 
 function keepPlace(list) {
   let newest = 0;
@@ -39,7 +38,7 @@ function keepPlace(list) {
 function scrollOn(place) {
   const box = place.querySelector("input");
   const { handle } = document.body.dataset;
-  if (!handle) box.checked = stored.read(SCROLL) !== "off";
+  if (!handle) box.checked = stored.read("scroll") !== "off";
   place.hidden = false;
   let left = PAGES;
   const next = () => document.querySelector('.timeline-frame .pager a[rel="next"]');
@@ -58,7 +57,7 @@ function scrollOn(place) {
   box.onchange = () => {
     const value = box.checked ? "on" : "off";
     if (handle) send("/preferences/", { scroll: value });
-    else stored.write(SCROLL, value);
+    else stored.write("scroll", value);
     watch();
   };
   document.addEventListener("posts:more", watch);

@@ -32,7 +32,13 @@ export function toast(text, { stay = false, href = "", undo, gone } = {}) {
     note.append(" ", button);
   }
   box.prepend(note);
-  if (!stay) timer = setTimeout(clearToast, 5000);
+  if (!stay) timer = setTimeout(fade, 5000);
+}
+
+/** A note stays while the pointer or the focus is on it. */
+function fade() {
+  if (note.matches(":hover, :focus-within")) timer = setTimeout(fade, 1000);
+  else clearToast();
 }
 
 export function clearToast() {

@@ -101,6 +101,27 @@ def test_a_post_is_deleted_when_the_note_leaves_or_the_page(reader: OpenReader, 
     me.wait_for(lambda: texts_of(own) == [])
 
 
+def test_a_note_stays_while_the_pointer_or_the_focus_is_on_it(reader: OpenReader, own: HttpVisitor) -> None:
+    own.publishes("words")
+    me = reader(own)
+    me.page.add_init_script(
+        "const wait = setTimeout; window.setTimeout = (act, ms) => wait(act, ms === 1000 ? 100 : ms);"
+    )
+    me.go_to("/")
+    delete(me.page)
+    note = me.page.locator(".toast")
+    note.hover()
+    me.page.wait_for_timeout(5_500)
+    expect(note).to_be_visible()
+    note.get_by_role("button", name="Undo").focus()
+    me.page.mouse.move(2, 2)
+    me.page.wait_for_timeout(500)
+    expect(note).to_be_visible()
+    me.page.keyboard.press("Enter")
+    expect(me.entries.first).to_be_visible()
+    assert texts_of(own) == ["words"]
+
+
 def test_another_tab_does_not_delete_a_post_that_can_be_shown_again(reader: OpenReader, own: HttpVisitor) -> None:
     own.publishes("words")
     me = reader(own)
@@ -185,6 +206,7 @@ def test_a_picture_comes_back_with_the_text(reader: OpenReader, own: HttpVisitor
     form.locator("textarea[name=text]").press("Control+Enter")
     me.page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(form.locator(".picture-row textarea")).to_have_value("A grey square")
+    expect(me.entries).to_have_count(0)
     form.locator("textarea[name=text]").press("Control+Enter")
     expect(me.entries.first.locator("a.picture img")).to_have_attribute("alt", "A grey square")
     assert texts_of(own) == ["with a picture"]
