@@ -92,7 +92,7 @@ class Composer {
     });
     const time = this.form.elements.scheduled_at;
     const { textContent, dataset } = this.button;
-    time?.addEventListener("input", () => (this.button.textContent = time.value ? dataset.later : textContent));
+    if (time) time.oninput = () => (this.button.textContent = time.value ? dataset.later : textContent);
     this.#restorePictures();
     this.#restoreFurther();
     this.#showCounts();
@@ -123,7 +123,7 @@ class Composer {
     return this.form.contains(this.last) ? this.last : this.text;
   }
 
-  /** The text of each post; of a further one also the ids of its pictures. */
+  /** The text of each post; of a further one also its pictures. */
   get #posts() {
     return this.texts.map((text) => [text.value, boxOf(text)?.querySelector("[type=hidden]").value]);
   }
@@ -284,8 +284,8 @@ class Composer {
   async #published(post, sent, fields) {
     this.key.value = freshKey();
     const [text, ...further] = this.#posts;
-    const isSent = (post) => sent.some((each) => `${each}` === `${post}`);
-    if (isSent(text)) for (const each of this.form.querySelectorAll("[name=text], details > input")) each.value = ""; // otherwise the user has typed more
+    const isSent = (post) => sent.map(String).includes(`${post}`);
+    if (isSent(text)) for (const each of this.form.querySelectorAll("[name=text], details > input")) each.value = ""; // else the user has typed more
     if (further.length) await this.#further(({ setPosts }) => setPosts(this.form, further.filter((each) => !isSent(each)), tools));
     this.fold.open = Boolean(this.warning.value);
     for (const each of this.form.querySelectorAll('[name="poll[options][]"]')) each.value = "";
