@@ -35,6 +35,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from socialsite import settings_parsers
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
+from socialsite.store.components import REPLICA_CONFIRMED_COMPONENTS
 from socialsite.store.replies import MIN_VERSION, NO_EVICTION, TRIED_VERSIONS, parse_info
 from socialsite.store.site_marks import find_mark_faults
 from socialsite.translations import find_stale_languages
@@ -54,8 +55,6 @@ URL_SCHEMES = (
 FAILOVER_SCHEMES = ("redis+sentinel", "redis+cluster", "rediss+sentinel", "rediss+cluster")
 NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
 """Components with streams, pub/sub or control messages, which Twemproxy does not support."""
-REPLICA_CONFIRMED_COMPONENTS = ("posts", "timelines", "public", "follows")
-"""Components whose writes REQUIRE_REPLICAS confirms with WAIT, which Twemproxy does not support."""
 
 
 @register("redis")

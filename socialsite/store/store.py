@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from socialsite.batches import batches
 from socialsite.concurrency import run_together
 from socialsite.store.commands import Command, Reply, routing_key
+from socialsite.store.components import REPLICA_CONFIRMED_COMPONENTS
 from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
 from socialsite.store.key_families import INSTALLATION, key_family
@@ -226,6 +227,13 @@ class Store:
         )
         replies = dict(zip(chain.from_iterable(by_tag.values()), chain.from_iterable(written), strict=True))
         return [replies[position] for position in range(len(commands))]
+
+    async def confirm(self, nodes: Iterable[object]) -> None:
+        """Wait until replicas have the earlier writes on these nodes, also those of others. Raises NotDurable."""
+        if self.require_replicas:
+            topologies = (self.topology(component) for component in REPLICA_CONFIRMED_COMPONENTS)
+            confirmed = {node for topology in topologies for node in topology.nodes}.intersection(nodes)
+            await run_together(*(node.write_all([("PING",)], self.require_replicas) for node in confirmed))
 
     def node_count(self, component: str) -> int:
         return self.topology(component).node_count

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.migration import commands as operation
 from socialsite.migration.store_factory import open_store
@@ -22,12 +23,14 @@ from socialsite.store.aof import AofState, track_nodes, wait_for_aof
 from socialsite.store.commands import Command, Script, encode
 from socialsite.store.embedded.binaries import find_server_binary
 from socialsite.store.replies import parse_info
+from socialsite.web.services import loop_services
+from tests.support.api import ApiClient, create_token
 from tests.support.cluster import RedisCluster
 from tests.support.migrations import SLICES, migration_site
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.replicas import QUICK, follow, is_replicated, until_confirmed
-from tests.support.waiting import wait_until
+from tests.support.waiting import eventually, wait_until
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostUnconfirmed
@@ -213,6 +216,27 @@ async def test_a_deletion_is_not_acknowledged_before_a_replica_has_it_nor_is_its
     with cluster.replicas[0].client() as replica:
         replica.execute_command("READONLY")
         assert replica.get(f"posts:{{{post.id}}}:post") == f"deleted:{alice.id}"
+
+
+async def test_a_repeated_deletion_is_not_404_before_a_replica_has_the_first(
+    services: Services, cluster: RedisCluster, world: World
+) -> None:
+    """A client that reads 404 believes that the post, filter or scheduled post is deleted."""
+    loop_services.bind(services)
+    alice = await world.person("alice")
+    post = await until_confirmed(lambda: alice.publishes("hello", key="k"))
+    async with ApiClient(application, token=await create_token(services, "alice")) as client:
+        later = {"status": "later", "scheduled_at": "2099-01-01T00:00:00Z"}
+        scheduled = (await client.post("/api/v1/statuses", **later)).json()["id"]
+        paths = [f"/api/v1/statuses/{post.id}", f"/api/v1/scheduled_statuses/{scheduled}"]
+        with lagging_replica(cluster):
+            refused = [(await client.http.delete(path)).status_code for path in paths for _ in range(3)]
+        assert refused == [503] * 6
+
+        async def are_deleted() -> bool:
+            return [(await client.http.delete(path)).status_code for path in paths] == [404, 404]
+
+        await eventually(are_deleted)
 
 
 async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(services: Services, cluster: RedisCluster) -> None:
