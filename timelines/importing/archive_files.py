@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import shutil
 import stat
 import struct
 import tarfile
@@ -29,6 +30,8 @@ TAR_MAX_BYTES = 4 * MEMBER_MAX_BYTES
 RATIO_MAX = 200
 """How often a member that is read may be larger than its compressed form, above RATIO_FREE_BYTES."""
 RATIO_FREE_BYTES = 16 * 1024 * 1024
+OUTBOX_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{(?s:.{0,60000})\"orderedItems\"")
+"""`outbox.json` alone: browsers unpack a zip, and one with videos is too large. X's archives need several files."""
 END_OF_ZIP = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))|PK\x06\x06(?=.{36}(.{8}))", re.DOTALL)
 """The record at the end of a zip, or of a large zip, with the number of bytes of the list of members."""
 END_MAX_BYTES = 66_000  # with the longest comment
@@ -70,10 +73,11 @@ class ArchiveFiles:
         self.folder = ""
         with readable():
             if _read_start(file).startswith(GZIP_MAGIC):
-                unpacked = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 the next line closes it
-                weakref.finalize(self, unpacked.close)
-                _unpack(file, unpacked)
-                file = unpacked
+                packed, file = file, self._open_temporary()
+                _unpack(packed, file)
+            if OUTBOX_START.match(_read_start(file, 64 * 1024)):
+                alone, file = file, self._open_temporary()
+                _pack(alone, file, "outbox.json")
             archive = self._archive = _open(file)
             members = archive.infolist() if isinstance(archive, zipfile.ZipFile) else _tar_members(archive)
         self._by_path: dict[str, Member] = {clean_path(_name_of(member)): member for member in members}
@@ -83,6 +87,11 @@ class ArchiveFiles:
             self._by_folded_path.setdefault(path.casefold(), member)
             name = path.casefold().rpartition("/")[2]
             self._by_name[name] = None if name in self._by_name else member
+
+    def _open_temporary(self) -> IO[bytes]:
+        file = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 the next line closes it
+        weakref.finalize(self, file.close)
+        return file
 
     def paths(self) -> list[str]:
         """Return the paths of all members."""
@@ -145,9 +154,9 @@ def is_tar(start: bytes) -> bool:
     return start[257:262] == b"ustar"
 
 
-def _read_start(file: IO[bytes]) -> bytes:
+def _read_start(file: IO[bytes], size_bytes: int = 512) -> bytes:
     file.seek(0)
-    start = file.read(512)
+    start = file.read(size_bytes)
     file.seek(0)
     return start
 
@@ -175,6 +184,12 @@ def _unpack(file: IO[bytes], unpacked: IO[bytes]) -> None:
             if size_bytes > max_bytes:
                 raise ArchiveUnreadable("too_large", "it is too large when unpacked")
             unpacked.write(chunk)
+
+
+def _pack(file: IO[bytes], packed: IO[bytes], name: str) -> None:
+    """Write a zip of one file."""
+    with zipfile.ZipFile(packed, "w") as archive, archive.open(name, "w", force_zip64=True) as member:
+        shutil.copyfileobj(file, member)
 
 
 class _BoundedTar:

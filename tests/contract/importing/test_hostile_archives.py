@@ -166,7 +166,7 @@ async def test_descriptions_of_all_versions_are_cleaned(services: Services, alic
     assert done.counts["pictures"] == 1
     (post,) = await read_profile_posts(services, "alice")
     versions = await services.repositories.posts.find_versions(post.id)
-    assert [version.extra.media[0].alt for version in versions] == ["", "Café"]
+    assert [version.extra.media[0].alt for version in versions] == ["a", "Café"]
 
 
 async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Services, alice: Person) -> None:

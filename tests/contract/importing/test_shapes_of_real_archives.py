@@ -5,7 +5,9 @@ glitch-soc/mastodon#2787, the-convocation/twitter-scraper#94, TheExGenesis/commu
 Automattic/wordpress-atmosphere#133, snarfed/bridgy-fed#1112, elk-zone/elk#1803.
 """
 
+import gzip
 import json
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
@@ -18,6 +20,7 @@ from tests.contract.importing.test_import_archives import attachment, note
 from tests.support.imports import import_file, read_profile_posts
 from tests.support.pictures import picture
 from tests.support.world import World
+from timelines.importing.archive_files import ArchiveUnreadable
 from timelines.importing.lines import Tally
 from timelines.importing.service import open_archive
 
@@ -120,3 +123,21 @@ async def test_the_hosts_of_names_do_not_count_as_text_of_a_post(services: Servi
     tweets = [tweet(1, " ".join(f"@person{number:02}" for number in range(48)) + " " + "a" * 19)]
     for content in (zipped({"outbox.json": outbox(note(1, f"<p>{text}</p>"))}), x_archive(tweets)):
         assert (await import_file(services, alice.id, content)).refused == {}
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf\n"])
+@pytest.mark.parametrize("packs", [bytes, gzip.compress])
+async def test_the_file_of_the_posts_alone_is_imported(
+    services: Services, world: World, before: bytes, packs: Callable[[bytes], bytes]
+) -> None:
+    """Safari unpacks a zip, and an archive with videos is large: codl/forget#119, neodb-social/neodb#1868."""
+    alice = await world.person("alice")
+    done = await import_file(services, alice.id, packs(before + outbox(note(1)).encode()))
+    assert (done.counts["posts"], done.refused) == (1, {})
+    assert [post.text for post in await read_profile_posts(services, "alice")] == ["A note"]
+
+
+@pytest.mark.parametrize("content", [b"{}", b"{", b'{"orderedItems":', b"window.YTD.tweets.part0 = [", b"[]"])
+def test_another_file_than_that_of_the_posts_is_refused(content: bytes) -> None:
+    with pytest.raises(ArchiveUnreadable):
+        read_rows(content)
