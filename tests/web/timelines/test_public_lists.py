@@ -238,3 +238,30 @@ async def test_a_member_sees_the_public_lists_that_it_can_open(starters, bob, wo
     assert "Gardeners" in (await bob.get("/lists/")).text
     await world.services.accounts.suspend(account_id=1)
     assert "Gardeners" not in (await bob.get("/lists/")).text
+
+
+async def test_a_reader_pages_through_the_posts_of_a_list_that_the_rights_of_the_reader_allow(
+    starters, bob, carol, dave, visitor, world
+):
+    posts = [(await person.publish(f"post {number}"))["id"] for number in range(2) for person in (bob, carol)]
+    secret = (await bob.publish("for followers", audience="followers"))["id"]
+    answer = (await bob.publish("@dave an answer", in_reply_to=posts[0]))["id"]
+    await world.deliver_all()
+
+    async def read(browser) -> list[str]:
+        ids, path = [], f"{starters}?limit=2"
+        while path:
+            page = (await browser.get_json(path)).json()
+            ids += [each["id"] for each in page["posts"]]
+            path = page["next"]
+        return ids
+
+    assert await read(dave) == await read(visitor) == [answer, *reversed(posts)]
+    assert 'rel="next"' in (await visitor.get(f"{starters}?limit=2")).text
+    await dave.post_json("/@bob/follow/")
+    assert await read(dave) == [answer, secret, *reversed(posts)]
+    await dave.post_json("/@bob/mute/")
+    assert await read(dave) == [posts[3], posts[1]]
+    await carol.post_json("/@dave/block/")
+    assert await read(dave) == []
+    assert await read(visitor) == [answer, *reversed(posts)]
