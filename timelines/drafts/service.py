@@ -7,7 +7,7 @@ again, with the reason, and its author is notified.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
@@ -16,7 +16,7 @@ from msgspec import structs
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import ACTIVE
 from socialsite.clock import DAY_MS
-from socialsite.errors import ApiError, Unavailable
+from socialsite.errors import ApiError, Invalid, Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, newcomer_caller, refuse_silenced
 from socialsite.recipes.periodic_tasks import PeriodicTask
@@ -203,17 +203,16 @@ class DraftService(Service):
     async def _fields_left(self, account_id: AccountId, draft: Draft) -> tuple[tuple[str, str], ...]:
         """Return the fields of the posts of a scheduled thread that are not published."""
         try:
-            form = PostForm.parse(FormFields(draft.fields))
-        except ApiError:  # it is the reason of the refusal
+            return await fields_left(self.publishing, _form_of(draft), account_id)
+        except Invalid:  # the form cannot be parsed, which is the reason of the refusal
             return draft.fields
-        return await fields_left(self.publishing, form, account_id, _key_of(draft))
 
     async def _publish_draft(self, account_id: AccountId, draft: Draft) -> PostId:
         account = await self.accounts.find(account_id)
         if account is None or account.state != ACTIVE:
             raise PostInvalid({"text": _("The account is suspended.")})
         refuse_silenced(account.silenced_until_ms, self.clock.now_ms())
-        form, caller = PostForm.parse(FormFields(draft.fields)), None
+        form, caller = _form_of(draft), None
         if not draft.is_released:
             days = self.site.settings.newcomer_days
             caller = newcomer_caller(account_id, account.created_ms, days, self.clock.now_ms())
@@ -223,7 +222,6 @@ class DraftService(Service):
             self.publishing,
             form,
             author_id=account_id,
-            idempotency_key=_key_of(draft),
             now_ms=self.clock.now_ms(),
             is_private=account.is_private,
             caller=caller,
@@ -312,5 +310,9 @@ class DraftService(Service):
         return (PeriodicTask("scheduled", DUE_INTERVAL_S, self.publish_due),)
 
 
-def _key_of(scheduled: Draft) -> str:
-    return f"scheduled {scheduled.id} {scheduled.scheduled_ms}"
+def _form_of(scheduled: Draft) -> PostForm:
+    """Return the form of a scheduled post. Each time of a draft has an idempotency key of its own."""
+    return replace(
+        PostForm.parse(FormFields(scheduled.fields)),
+        idempotency_key=f"scheduled {scheduled.id} {scheduled.scheduled_ms}",
+    )

@@ -16,6 +16,7 @@ from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_i
 from socialsite.web.responses import page_response, redirect_to_next
 from timelines.hashtags.service import HASHTAGS_IN_MENU, FollowedHashtagService
 from timelines.lists.service import LISTS_IN_MENU, ListService
+from timelines.public_lists.service import PublicListService, list_ids_of
 
 TABS_PATH = "/lists/tabs/"
 MAX_TABS: Final = LISTS_IN_MENU + HASHTAGS_IN_MENU
@@ -36,7 +37,7 @@ async def change(request: SiteRequest) -> HttpResponseBase:
     """Add a tab, remove it, or move it by one place. Takes `tab` (id of a list, or hashtag with "#") and `action`."""
     me, fields, services = require_viewer_id(request), get_form_data(request), request.services
     action, name = parse_choice("action", fields.get("action"), ACTIONS), fields.get("tab", "")
-    titles, shown = await _load(request)
+    titles, shown = await _load(request, name)
     if name not in titles:
         raise MalformedRequest(fields={"tab": _("This is not one of the choices.")})
 
@@ -52,16 +53,23 @@ async def change(request: SiteRequest) -> HttpResponseBase:
     return redirect_to_next(request, TABS_PATH + place)
 
 
-async def _load(request: SiteRequest) -> tuple[dict[str, str], list[str]]:
-    """Return the title of each possible tab by its name, and the names of the tabs in their order."""
+async def _load(request: SiteRequest, added: str = "") -> tuple[dict[str, str], list[str]]:
+    """Return the title of each possible tab by its name, and the names of the tabs in their order.
+
+    Public lists of others are possible if they are tabs, or `added`.
+    """
     me, tabs = require_viewer_id(request), require_account(request).preferences.tabs
-    lists, tags = await run_together(
-        request.services[ListService].all_lists(me), request.services[FollowedHashtagService].followed(me)
+    lists, public_lists, tags = await run_together(
+        request.services[ListService].all_lists(me),
+        request.services[PublicListService].find_many(list_ids_of([*(tabs or ()), added]), me),
+        request.services[FollowedHashtagService].followed(me),
     )
     list_titles = {str(each.id): each.title for each in lists}
+    own_names = list(list_titles)
+    list_titles |= {str(each.id): each.title for each in public_lists}
     names = [f"#{tag}" for tag in tags]
     if tabs is None:
-        tabs = (*list(list_titles)[:LISTS_IN_MENU], *names[:HASHTAGS_IN_MENU])
+        tabs = (*own_names[:LISTS_IN_MENU], *names[:HASHTAGS_IN_MENU])
     titles = {**list_titles, **dict(zip(names, names, strict=True))}
     return titles, [name for name in tabs if name in titles]
 

@@ -24,6 +24,7 @@ from timelines.pages.page import WITHOUT_REPLIES, PageRequest, TimelinePage
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import timeline_context, timeline_json
 from timelines.posts.post import AUDIENCE_BY_NAME
+from timelines.public_lists.service import PublicListService
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
@@ -71,12 +72,12 @@ async def _with_menus(
     if wants_json(request):
         return await read
     services, now_ms = request.services, request.services.clock.now_ms()
-    menus = services[ListService], services[FollowedHashtagService]
-    missing: list[Coroutine[Any, Any, object]] = [
-        service.load_menu(viewer_id, now_ms, require_account(request).preferences.tabs)
-        for service in menus
-        if not service.menus.is_fresh(viewer_id, now_ms)
-    ]
+    tabs, hashtags = require_account(request).preferences.tabs, services[FollowedHashtagService]
+    missing: list[Coroutine[Any, Any, object]] = []
+    if not services[ListService].menus.is_fresh(viewer_id, now_ms):
+        missing.append(services[PublicListService].load_menu(viewer_id, now_ms, tabs))
+    if not hashtags.menus.is_fresh(viewer_id, now_ms):
+        missing.append(hashtags.load_menu(viewer_id, now_ms, tabs))
     reports = services[ReportService]
     if require_viewer(request).is_staff and not reports.is_backlog_fresh:
         missing.append(reports.open_reports())

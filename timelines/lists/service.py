@@ -3,7 +3,7 @@
 Only the owner sees a list, unless it is public (timelines/public_lists).
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Unpack
@@ -137,12 +137,6 @@ class ListService(Service):
         if replies is not None or operation is not None or parts is not None:
             await self.live.lists_changed(owner_id)
         return account_list
-
-    async def load_menu(self, owner_id: AccountId, now_ms: int, tabs: Collection[str] | None = None) -> None:
-        """Read the lists among the owner's tabs into the menu cache, or the first lists if there is no choice."""
-        lists = await self.all_lists(owner_id)
-        chosen = lists[:LISTS_IN_MENU] if tabs is None else [each for each in lists if str(each.id) in tabs]
-        self.menus.put(owner_id, chosen, now_ms)
 
     async def lists_with(self, lists: Sequence[AccountList], account_id: AccountId) -> set[ListId]:
         """Return the lists that have the account as a member of their own."""

@@ -5,7 +5,7 @@ suspended or limited, and members that chose not to be suggested. A member may l
 list away by the setting `held_lists`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from socialsite.errors import RateLimited
-from socialsite.ids import AccountId, TimeSource
+from socialsite.ids import AccountId, TimeSource, parse_id
 from socialsite.limits import ActionLimits, Caller
 from socialsite.service import Service
 from socialsite.site.service import SiteService
@@ -26,7 +26,7 @@ from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.ids import ListId
 from timelines.lists.account_list import PUBLIC_MEMBERS_CAP, AccountList
 from timelines.lists.repository import ListMembers, Lists
-from timelines.lists.service import ListService
+from timelines.lists.service import LISTS_IN_MENU, ListService
 from timelines.pages.page import PageRequest, TimelinePage
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
@@ -78,14 +78,24 @@ class PublicListService(Service):
 
     async def find(self, list_id: ListId, viewer_id: AccountId | None) -> AccountList:
         """Return a list of the viewer, or a public list that the viewer may see. Raises ListNotFound."""
-        account_list = await self.repository.find(list_id)
-        if account_list is None:
-            raise ListNotFound
-        if account_list.owner_id != viewer_id:
-            owners = await self._find_owners([account_list], viewer_id) if self.is_public(account_list) else {}
-            if account_list.owner_id not in owners:
-                raise ListNotFound
-        return account_list
+        for account_list in await self.find_many([list_id], viewer_id):
+            return account_list
+        raise ListNotFound
+
+    async def find_many(self, list_ids: Iterable[ListId], viewer_id: AccountId | None) -> list[AccountList]:
+        """Return the lists of the viewer, and the public lists that the viewer may see, in the order of their ids."""
+        lists = [each for each in await self.repository.find_many(list_ids) if each is not None]
+        public = [each for each in lists if each.owner_id != viewer_id and self.is_public(each)]
+        owners = await self._find_owners(public, viewer_id) if public else {}
+        return [each for each in lists if each.owner_id == viewer_id or (each in public and each.owner_id in owners)]
+
+    async def load_menu(self, viewer_id: AccountId, now_ms: int, tabs: Iterable[str] | None) -> None:
+        """Read the lists among the viewer's tabs into the menu cache, or the first lists if there is no choice."""
+        if tabs is None:
+            chosen = (await self.lists.all_lists(viewer_id))[:LISTS_IN_MENU]
+        else:
+            chosen = await self.find_many(list_ids_of(tabs), viewer_id)
+        self.lists.menus.put(viewer_id, chosen, now_ms)
 
     async def member_ids(self, account_list: AccountList, viewer_id: AccountId | None) -> list[AccountId]:
         """Return the members that the list shows to the viewer, the last added first."""
@@ -192,3 +202,8 @@ class PublicListService(Service):
         authors, *relations = await self.store.read(*reads)
         hidden = {id for each in relations for id in (*each.blocks, *each.blocked_by)}
         return {id: each for id, each in authors.items() if each.is_visible and not each.limited and id not in hidden}
+
+
+def list_ids_of(tabs: Iterable[str]) -> list[ListId]:
+    """Return the ids of the lists among the names of tabs."""
+    return [ListId(list_id) for list_id in map(parse_id, tabs) if list_id is not None]

@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 
 from accounts.accounts.service import AccountService
 from accounts.roles import has_right
+from accounts.sessions.authentication import require_account
 from socialsite.concurrency import run_together
 from socialsite.errors import SignInRequired
 from socialsite.ids import AccountId, parse_id
@@ -49,6 +50,7 @@ async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 async def _public_response(request: SiteRequest, account_list: AccountList, query: PageRequest) -> HttpResponseBase:
     """Respond with the people and posts of a public list, or with all its people if `?tab=people` says so."""
     service, me = request.services[PublicListService], get_viewer_id(request)
+    tabs = () if me is None else require_account(request).preferences.tabs or ()
     member_ids = await service.member_ids(account_list, me)
     shows_people = request.GET.get("tab") == "people"
     shown_ids = member_ids if shows_people or wants_json(request) else member_ids[:MEMBERS_ABOVE_POSTS]
@@ -71,6 +73,7 @@ async def _public_response(request: SiteRequest, account_list: AccountList, quer
             "has_more_people": len(shown_ids) < len(member_ids),
             "follows_all": me is not None and not {*member_ids} - followed - {me},
             "is_member": is_member,
+            "is_tab": str(account_list.id) in tabs,
             "timeline": timeline_context(request, query, page, f"list:{account_list.id}")
             | {"live": False, "keeps_place": False},
             "page_title": account_list.title,

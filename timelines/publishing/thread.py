@@ -28,24 +28,22 @@ async def publish_thread(
     author_id: AccountId,
     now_ms: int,
     is_private: bool = False,
-    idempotency_key: str | None = None,
     caller: Caller | None = None,
     is_released: bool = False,
 ) -> list[Post]:
     """Publish the post of a form and its further posts, each an answer to the one before, with the same audience.
 
-    Nothing is published if one of them is refused, or if the rate limits have no room for all. If this fails later, a
-    repetition with the same form publishes and counts only the missing posts. Raises the errors of `PublishingService`.
+    Nothing is published if one is refused, or if the limits have no room for all. If this fails later, the same form
+    publishes and counts only the missing posts. Raises the errors of `PublishingService`.
     """
     further = await check_thread(publishing, form, author_id, caller)
-    key = idempotency_key or form.idempotency_key
+    key = form.idempotency_key
     published = await find_published(publishing, [each for each, _details in further], author_id, key)
     first = await publishing.publish_form(
         form,
         author_id=author_id,
         now_ms=now_ms,
         is_private=is_private,
-        idempotency_key=key,
         caller=None if published else caller and replace(caller, planned=1 + len(further)),
         is_released=is_released or bool(published),
     )
@@ -82,14 +80,14 @@ async def find_published(
 
 
 async def fields_left(
-    publishing: PublishingService, form: PostForm, author_id: AccountId, key: str
+    publishing: PublishingService, form: PostForm, author_id: AccountId
 ) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a form without the posts that an earlier request with this key published.
+    """Return the fields of a form without the posts that an earlier request with its key published.
 
     The first post that is left answers the last published one.
     """
     further = [each for each in form.further if not each.is_blank]
-    published = await find_published(publishing, further, author_id, key)
+    published = await find_published(publishing, further, author_id, form.idempotency_key)
     left = further[len(published) - 1 :]
     if not published or not left:
         return form.content

@@ -265,3 +265,32 @@ async def test_a_reader_pages_through_the_posts_of_a_list_that_the_rights_of_the
     await carol.post_json("/@dave/block/")
     assert await read(dave) == []
     assert await read(visitor) == [answer, *reversed(posts)]
+
+
+async def test_a_public_list_is_read_as_a_tab_of_home(starters, alice, bob, dave, visitor, world):
+    list_id = starters.split("/")[2]
+    assert "to the tabs" not in (await visitor.get(starters)).text
+    assert "Add Gardeners to the tabs" in (await dave.get(starters)).text
+    own = (await dave.post_json("/lists/", title="Own")).json()["id"]
+    answer = await dave.post("/lists/tabs/", tab=list_id, action="add")
+    assert answer.headers["location"] == "/lists/tabs/#tab-2"
+
+    async def tabs() -> list[str]:
+        world.services.lists.menus.drop(4)  # the cache of the process
+        found = re.search(r'<nav class="tabs timeline-tabs".*?</nav>', (await dave.get("/")).text, re.DOTALL)
+        return re.findall(r'href="/lists/(\d+)/"', found[0])
+
+    assert await tabs() == [own, list_id]
+    assert f'<a href="{starters}" aria-current="page">' in (await dave.get(starters)).text
+    assert "Move Gardeners up" in (await dave.get("/lists/tabs/")).text
+    await world.services.site.change(held_lists=(list_id,))
+    assert await tabs() == [own]
+    await world.services.site.change(held_lists=())
+    await alice.post_json("/@dave/block/")
+    assert await tabs() == [own]
+    assert "Gardeners" not in (await dave.get("/lists/tabs/")).text
+    await alice.post_json("/@dave/unblock/")
+    await dave.post("/lists/tabs/", tab=list_id, action="remove")
+    assert await tabs() == [own]
+    await alice.post_json(f"{starters}edit/", public="0")
+    assert (await dave.post("/lists/tabs/", tab=list_id, action="add")).status_code == 400
