@@ -63,9 +63,10 @@ _DIRECTION_CONTROL = regex.compile(rf"[{DIRECTION_OVERRIDES}\u2066-\u2069]")
 """Embedding, override and isolate controls. A name with them could reorder the words around it."""
 _INVISIBLE_IN_NAME = regex.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
-    r"\ufff0-\ufff8]|(?<![^\x00-\x7f])[\u200c\u200d]++|[\u200c\u200d]++(?![^\x00-\x7f])"
+    r"\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff]|(?<![^\x00-\x7f])[\u200c\u200d]++|[\u200c\u200d]++(?![^\x00-\x7f])"
 )
 """Invisible characters, with which names that look equal could differ. Joiners between non-ASCII characters stay."""
+BLANK = "\u2800"  # of Braille: a row of them would push the handle out of sight
 _STYLED_LETTERS = regex.compile(r"[[\p{L}&&[\u2100-\u2138]]\uff01-\uffdc\U0001d400-\U0001d7ff]++", regex.VERSION1)
 _FORBIDDEN_IN_LINK = regex.compile(rf"[[\s\p{{C}}\p{{Z}}<>\"\\`{{}}^]--[{JOINERS}]]", regex.V1)
 
@@ -205,7 +206,7 @@ def clean_name(raw: str, max_graphemes: int) -> str:
     if "\n" in raw.strip() or _DIRECTION_CONTROL.search(raw):
         raise InvalidText("characters")
     plain = _STYLED_LETTERS.sub(lambda letters: normalize("NFKC", letters.group()), _INVISIBLE_IN_NAME.sub("", raw))
-    name = " ".join(clean_text(plain, max_graphemes).split())
+    name = " ".join(clean_text(plain, max_graphemes).replace(BLANK, " ").split())
     if not VISIBLE.search(name):
         raise InvalidText("empty")
     return name

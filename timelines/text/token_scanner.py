@@ -44,7 +44,7 @@ _CANDIDATE = regex.compile(
     r"(?<![A-Za-z0-9@＠$#＃])[Hh][Tt][Tt][Pp][Ss]?://(?P<host>[\p{L}\p{M}\p{N}\p{So}_.-]{1,253}+)"
     r"|(?<![@＠$#＃_./\-0-9\p{Latin}\p{Cyrillic}\p{Greek}])"
     r"(?P<bare>[A-Za-z0-9][A-Za-z0-9-]*+(?:\.(?!https?://)[A-Za-z0-9-]++)++)"
-    r"|(?<![A-Za-z0-9_!@＠#＃$%&*])[@＠](?P<handle>[A-Za-z0-9_]++)"
+    r"|(?<![A-Za-z0-9_@＠#＃$%&])[@＠](?P<handle>[A-Za-z0-9_]++)"
     rf"|(?<![&{_TAG}])[#＃](?P<tag>[{_TAG}]++)",
     regex.VERSION1,
 )

@@ -33,6 +33,8 @@ def code_of(clean, raw):
         (FAMILY, FAMILY),
         ("<script>", "<script>"),
         ("al\u200bice\u2060\u200d", "alice"),
+        ("al\ufff0ice\U000e0fff", "alice"),  # freenet/river#488
+        ("alice\u2800\u2800 \u2800B\u2800", "alice B"),  # mastodon/mastodon#20273, bluesky-social/social-app#5703
         ("\uff21\uff4c\U0001d4f2ce", "Alice"),
         ("Caf\u00e9 \u2122", "Caf\u00e9 \u2122"),
         ("\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"),

@@ -65,6 +65,8 @@ def test_a_path_has_letters_of_every_script_and_joiners(text: str, url: str) -> 
         ("npm install @alice/tools", []),
         ("@alice:hello @bob: see example.org", ["alice", "bob"]),
         ("@alice/@bob", ["alice", "bob"]),
+        ("**@alice** *@bob* hey!@carol", ["alice", "bob", "carol"]),  # block/buzz#3917
+        ("a*@alice.example !@bob.example", []),
         ("@alice.日本語", ["alice"]),
         ("ask @alice. Then @bob...because", ["alice", "bob"]),
         ("@alice - @bob-", ["alice", "bob"]),

@@ -45,6 +45,7 @@ EXCEPTIONS = {
     ("mentions", "Extract mentions after 'rt'"): RT,
     ("mentions", "Extract mentions after 'Rt'"): RT,
     ("mentions", "Extract mentions after 'rT'"): RT,
+    ("mentions", "DO NOT extract username preceded by *"): "writers of Markdown emphasize names, as in Mastodon",
 }
 
 RETIRED_DOMAINS = (
