@@ -27,7 +27,7 @@ from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, URLResolver, get_resolver, set_script_prefix
 
 from socialsite.web.asgi_types import Message, Receive, Scope, Send
-from socialsite.web.daphne.flow_control import PIECE_BYTES, send_body, waiting_for_reader
+from socialsite.web.daphne.flow_control import PIECE_BYTES, WHOLE_BYTES, send_body, waiting_for_reader
 from socialsite.web.middleware.errors import HANDLED_ERRORS
 from socialsite.web.middleware.request_size import InvalidBody, check_head, parse_content_length, read_body
 from socialsite.web.requests import SiteRequest
@@ -124,13 +124,14 @@ class AsyncHandler(ASGIHandler):
             async with waiting_for_reader(send, address) as send_and_wait:
                 await super().send_response(response, send_and_wait)
             return
-        headers = [(encode_header_name(name), value.encode("latin1")) for name, value in response.headers.items()]
+        stored = response.headers._store.values()  # `items` looks each name up again
+        headers = [(encode_header_name(name), value.encode("latin1")) for name, value in stored]
         for cookie in response.cookies.values():
             headers.append((b"Set-Cookie", cookie.output(header="").encode("ascii").strip()))
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         content: bytes = response.content  # type: ignore[attr-defined]
-        pieces = (content[start : start + PIECE_BYTES] for start in range(0, len(content), PIECE_BYTES))
-        await send_body(send, pieces, address)
+        size = WHOLE_BYTES if len(content) <= WHOLE_BYTES else PIECE_BYTES
+        await send_body(send, (content[start : start + size] for start in range(0, len(content), size)), address)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """Return the response as Django does, but without Django's log call in a thread. The site logs it itself."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.messages.middleware import MessageMiddleware
-from django.http import HttpRequest, HttpResponsePermanentRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
@@ -46,6 +46,20 @@ class AsyncHooksMixin(MiddlewareMixin):
 
 class AsyncSecurityMiddleware(AsyncHooksMixin, SecurityMiddleware):
     """Redirects to HTTPS, and sets HSTS, nosniff, referrer and opener policy."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        super().__init__(get_response)
+        self._headers_by_security: dict[bool, dict[str, tuple[str, str]]] = {}
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Set those of Django's headers that the response lacks. They differ only between HTTP and HTTPS."""
+        headers = self._headers_by_security.get(request.is_secure())
+        if headers is None:
+            headers = super().process_response(request, HttpResponse()).headers._store
+            del headers["content-type"]
+            self._headers_by_security[request.is_secure()] = headers
+        response.headers._store = {**headers, **response.headers._store}
+        return response
 
 
 class AsyncCommonMiddleware(AsyncHooksMixin, CommonMiddleware):

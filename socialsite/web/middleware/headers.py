@@ -10,7 +10,7 @@ from functools import lru_cache
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpResponse
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponseBase, ResponseHeaders
 from django.templatetags.static import static
 from django.utils.http import http_date
 
@@ -70,17 +70,18 @@ def _date_header(now_s: int) -> str:
 
 
 @lru_cache(maxsize=128)
-def _common_headers(policy: str, is_page: bool) -> dict[str, str]:
-    """Return the headers that are the same for all pages, or all other responses.
+def _common_headers(policy: str, is_page: bool) -> dict[str, tuple[str, str]]:
+    """Return the headers that are the same for all pages, or all other responses, as Django stores them.
 
-    By the header Link, the browser loads the style sheet while it reads the page.
+    Django would check each value for each response. By the header Link, the browser loads the style sheet while it
+    reads the page.
     """
     headers = {"X-Frame-Options": "DENY", "Permissions-Policy": PERMISSIONS_POLICY, "Vary": VARY_HEADER}
     if policy:
         headers["Content-Security-Policy"] = policy
     if is_page:
         headers["Link"] = f"<{static('css/site.css')}>; rel=preload; as=style"
-    return headers
+    return ResponseHeaders(headers)._store
 
 
 class HeadersMiddleware(Middleware):
@@ -101,8 +102,7 @@ class HeadersMiddleware(Middleware):
         policy = "" if is_file else content_security_policy(_websocket_origin(request), leads_to_app)
         if leads_to_app:
             headers["Cross-Origin-Opener-Policy"] = "unsafe-none"  # else a popup loses the page of the app
-        for name, value in _common_headers(policy, is_page).items():
-            headers[name] = value
+        headers._store.update(_common_headers(policy, is_page))
         if is_file and not response.cookies:
             del headers["Vary"]
             return response
