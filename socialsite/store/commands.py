@@ -44,19 +44,21 @@ def encode_pipeline(commands: Sequence[Command], loaded: set[str]) -> tuple[int,
     `loaded` contains the digests of the scripts that were loaded on this connection. New digests are added.
     """
     preface: list[bytes] = []
-    parts: list[bytes] = []
-    for command in commands:
-        if type(command) is PreparedCommand:
-            parts.append(command.payload)
-            continue
-        if command[0] == "EVALSHA":
-            script: Script = command[1]
-            if script.sha not in loaded:
-                preface.append(encode(("SCRIPT", "LOAD", script.source)))
-                loaded.add(script.sha)
-            command = (command[0], script.sha, *command[2:])
-        parts.append(encode(command))
+    parts = [
+        command.payload if type(command) is PreparedCommand else _encode_one(command, loaded, preface)
+        for command in commands
+    ]
     return len(preface), b"".join((*preface, *parts))
+
+
+def _encode_one(command: Command, loaded: set[str], preface: list[bytes]) -> bytes:
+    if command[0] != "EVALSHA":
+        return encode(command)
+    script: Script = command[1]
+    if script.sha not in loaded:
+        preface.append(encode(("SCRIPT", "LOAD", script.source)))
+        loaded.add(script.sha)
+    return encode((command[0], script.sha, *command[2:]))
 
 
 def routing_key(command: Command) -> Key:

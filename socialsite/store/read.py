@@ -4,6 +4,8 @@ A repository returns reads. `await read` runs one read; `store.read(a, b, c)` ru
 """
 
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -71,8 +73,11 @@ def combine(*reads: Read[Any]) -> Read[list[Any]]:
     )
 
 
+_commands_of = attrgetter("commands")
+
+
 def combine_commands(reads: Iterable[Read[Any]]) -> list[Command]:
-    return [command for read in reads for command in read.commands]
+    return list(chain.from_iterable(map(_commands_of, reads)))
 
 
 def parse_replies(reads: Sequence[Read[Any]], replies: Sequence[Reply]) -> list[Any]:

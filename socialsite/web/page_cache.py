@@ -120,24 +120,21 @@ def _make_cache_key(context: Context, prefix: str, values: PlaceholderValues) ->
 
     Types are part of the key: a SafeString differs from an equal str.
     """
-    key: list[Hashable] = []
-    for name, value in context.items():
+    names, key = tuple(context), list(context.values())
+    kinds = tuple(map(type, key))
+    for place in [place for place, kind in enumerate(kinds) if kind not in PLAIN_TYPES]:
+        name, value = names[place], key[place]
         if isinstance(value, Placeholder):
-            values[prefix + name] = value.value
-            key.append(name)
-        elif (kind := type(value)) in PLAIN_TYPES:
-            key.append((name, kind, value))
+            values[prefix + name], key[place] = value.value, None
         elif isinstance(value, dict):
-            key.append((name, _make_cache_key(value, f"{prefix}{name}.", values)))
+            key[place] = _make_cache_key(value, f"{prefix}{name}.", values)
         else:
-            key.append((name, _make_plain_key(value)))
-    return tuple(key)
+            key[place] = _make_plain_key(value)
+    return names, kinds, tuple(key)
 
 
 def _make_plain_key(value: object) -> Hashable:
-    if isinstance(value, PLAIN_BASE_TYPES):
-        return type(value), value
-    if isinstance(value, tuple(PLAIN_STRUCTS)):
+    if isinstance(value, (*PLAIN_BASE_TYPES, *PLAIN_STRUCTS)):
         return value
     if isinstance(value, Promise):
         return str(value)

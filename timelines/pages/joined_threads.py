@@ -19,9 +19,10 @@ from timelines.templatetags.timelines_tags import number
 def join_threads(entries: Sequence[HydratedPost], items: tuple[bytes, ...]) -> RenderedParts:
     """Return the `<li>` items of entries, the newest first, with joined threads. Every entry has one item."""
     posts = [entry.post for entry in entries]
+    parent_ids = [post.in_reply_to for post in posts]
     joins = {
         place
-        for place, (post, older) in enumerate(pairwise(posts))
+        for place, (post, older) in enumerate(pairwise(posts if any(parent_ids) else ()))
         if post.in_reply_to == older.id and post.author_id == older.author_id
     }
     if not joins:

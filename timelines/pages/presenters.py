@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from html import escape
+from itertools import repeat
 from typing import Any
 from urllib.parse import quote
 
@@ -357,9 +358,8 @@ def entries_html(entries: Sequence[HydratedPost], *, are_pinned: bool = False) -
     """Return the `<li>` items of a timeline, joined from rendered templates."""
     language = get_language() or ""  # one call, since it takes as long as joining an entry
     first = next((place for place, each in enumerate(entries[:ENTRIES_ON_A_SCREEN]) if shows_pictures(each)), None)
-    return RenderedParts(
-        _list_item_bytes(each, language, are_pinned, place == first) for place, each in enumerate(entries)
-    )
+    is_first_picture = [place == first for place in range(len(entries))] if first is not None else repeat(False)
+    return RenderedParts(map(_list_item_bytes, entries, repeat(language), repeat(are_pinned), is_first_picture))
 
 
 ENTRIES_ON_A_SCREEN = 3

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import cast
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Store, load_script
@@ -202,9 +203,9 @@ class PostRepository:
 
         Archived posts, and posts that were edited after they were cached, are read in one more round trip each.
         """
+        if {Post}.issuperset(map(type, found.values())):
+            return cast("dict[PostId, Post]", dict(found))
         posts = {post_id: post for post_id, post in found.items() if type(post) is Post}
-        if len(posts) == len(found):
-            return posts
         if edited := [post_id for post_id, state in found.items() if state is PostState.EDITED]:
             posts |= await self.find_many(edited)
         old = [post_id for post_id, state in found.items() if state is PostState.ARCHIVED]

@@ -51,7 +51,7 @@ class AsyncSecurityMiddleware(AsyncHooksMixin, SecurityMiddleware):
         super().__init__(get_response)
         self._headers_by_security: dict[bool, dict[str, tuple[str, str]]] = {}
 
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Set those of Django's headers that the response lacks. They differ only between HTTP and HTTPS."""
         headers = self._headers_by_security.get(request.is_secure())
         if headers is None:
