@@ -6,6 +6,7 @@ Entries are joined if they follow each other on the page, and each answers the o
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from operator import attrgetter
 
 from django.template.loader import render_to_string
 from django.utils.translation import get_language, ngettext
@@ -15,16 +16,12 @@ from socialsite.web.patterns import mark, split_at_marks
 from timelines.pages.page import HydratedPost
 from timelines.templatetags.timelines_tags import number
 
+_id_of, _parent_of = attrgetter("post.id"), attrgetter("post.in_reply_to")
+
 
 def join_threads(entries: Sequence[HydratedPost], items: tuple[bytes, ...]) -> RenderedParts:
     """Return the `<li>` items of entries, the newest first, with joined threads. Every entry has one item."""
-    posts = [entry.post for entry in entries]
-    parent_ids = [post.in_reply_to for post in posts]
-    joins = {
-        place
-        for place, (post, older) in enumerate(pairwise(posts if any(parent_ids) else ()))
-        if post.in_reply_to == older.id and post.author_id == older.author_id
-    }
+    joins = set() if set(map(_id_of, entries)).isdisjoint(map(_parent_of, entries)) else _find_joins(entries)
     if not joins:
         return items if type(items) is RenderedParts else RenderedParts(items)
     language, parts, start = get_language() or "", list[bytes](), 0
@@ -35,6 +32,15 @@ def join_threads(entries: Sequence[HydratedPost], items: tuple[bytes, ...]) -> R
         parts += items[start : end + 1] if end == start else _join(items[start : end + 1][::-1], language)
         start = end + 1
     return RenderedParts(parts)
+
+
+def _find_joins(entries: Sequence[HydratedPost]) -> set[int]:
+    """Return the places of the entries that answer the entry after them, by the same author."""
+    return {
+        place
+        for place, (post, older) in enumerate(pairwise(entry.post for entry in entries))
+        if post.in_reply_to == older.id and post.author_id == older.author_id
+    }
 
 
 def _join(items: Sequence[bytes], language: str) -> list[bytes]:
