@@ -127,9 +127,8 @@ class OAuthService(Service):
             raise OAuthError("unsupported_response_type", "Only code is supported.", request=request)
         if not includes_all(app.scopes, scopes):
             raise OAuthError("invalid_scope", "The app is not registered for these scopes.", request=request)
-        if (challenge or "code_challenge_method" in query) and not (
-            query.get("code_challenge_method") == "S256" and CHALLENGE_PATTERN.fullmatch(challenge)
-        ):
+        method = query.get("code_challenge_method", "")
+        if (challenge or method) and not (method == "S256" and CHALLENGE_PATTERN.fullmatch(challenge)):
             raise OAuthError("invalid_request", "PKCE needs a challenge by S256.", request=request)
         return app, request
 

@@ -168,17 +168,20 @@ def _refuse_query(request: SiteRequest, fields: FormFields) -> None:
 
 
 def _client_credentials(request: SiteRequest, fields: FormFields) -> tuple[str, str | None]:
-    """Return id and secret of the app, of the body or of HTTP Basic. The secret may be absent. Raises OAuthError."""
+    """Return id and secret of the app, of the body or of HTTP Basic. Raises OAuthError.
+
+    The secret may be absent. An empty one counts as absent (RFC 6749, 2.3.1 and 3.2).
+    """
     scheme, _space, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.lower() != "basic":
-        return fields.get("client_id", ""), fields.get("client_secret")
+        return fields.get("client_id", ""), fields.get("client_secret") or None
     try:
         client_id, colon, secret = base64.b64decode(encoded, validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
         colon = ""
     if not colon:
         raise OAuthError("invalid_client", "The header Authorization is not valid.", HTTPStatus.UNAUTHORIZED)
-    return unquote_plus(client_id), unquote_plus(secret)
+    return unquote_plus(client_id), unquote_plus(secret) or None
 
 
 def _redirect_to_login(request: SiteRequest) -> SeeOther:

@@ -260,6 +260,24 @@ async def test_an_app_without_its_secret_needs_pkce(app: OAuthClient, alice: Htt
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
 
 
+@pytest.mark.parametrize("way", ["form", "basic"])
+async def test_an_empty_secret_is_an_absent_one(app: OAuthClient, alice: HttpBrowser, visitor, way: str) -> None:
+    """Libraries send it for apps without a secret (benavlabs/crudauth#13, openid/AppAuth-Android#639)."""
+    for fields, status in ((PKCE, 200), ({}, 401)):
+        body = {"grant_type": "authorization_code", "code": await app.get_code(alice, **fields)}
+        body |= {"redirect_uri": app.redirect_uri, "code_verifier": VERIFIER if fields else ""}
+        if way == "form":
+            answer = await visitor.http.post("/oauth/token", data={**body, "client_id": app.id, "client_secret": ""})
+        else:
+            answer = await visitor.http.post("/oauth/token", data=body, auth=(app.id, ""))
+        assert answer.status_code == status, answer.text
+
+
+async def test_an_empty_challenge_is_an_absent_one(app: OAuthClient, alice: HttpBrowser) -> None:
+    query = urlencode({**app.query(), "code_challenge": "", "code_challenge_method": ""})
+    assert 'name="decision"' in (await alice.get(f"/oauth/authorize?{query}")).text
+
+
 async def test_a_code_ends_with_the_session_in_which_it_was_permitted(app: OAuthClient, alice: HttpBrowser) -> None:
     """Who logs out everywhere because of a thief leaves no code to the thief."""
     code = await app.get_code(alice)
