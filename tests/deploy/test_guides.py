@@ -180,6 +180,28 @@ def test_the_shell_blocks_of_a_guide_have_no_unknown_program(guide: Path) -> Non
         assert unknown == set(), "run it in a test, or list it in NOT_RUN"
 
 
+def test_the_guide_finds_the_commit_of_a_release_also_after_the_next_one(tmp_path: Path) -> None:
+    text = (ROOT / "docs/guide/upgrade.md").read_text()
+    (command,) = re.findall(r"`(git -C /opt/socialsite-releases/repository log [^`]*)`", text)
+    command = command.replace("/opt/socialsite-releases/repository", str(tmp_path)).replace("origin/main", "HEAD")
+    version = tmp_path / "socialsite/__init__.py"
+    version.parent.mkdir()
+    commits = {}
+    for release in ("0.1.0", "0.2.0", "0.3.0"):
+        version.write_text(f'__version__ = "{release}"\n')
+        script = "git init -q; git add .; git -c user.name=x -c user.email=x commit -qm x; git log -1 --format=%h"
+        commits[release] = subprocess.check_output(["sh", "-c", script], cwd=tmp_path, text=True)
+    assert subprocess.check_output(["sh", "-c", command], text=True) == commits["0.2.0"]
+
+
+@pytest.mark.parametrize("guide", ["troubleshooting.md", "upgrade.md", "joining.md"])
+def test_commands_outside_the_installation_name_their_folder(guide: str) -> None:
+    """The reader has logged in at night: no folder was entered before."""
+    text = (ROOT / "docs/guide" / guide).read_text()
+    commands = re.findall(r"(?:`|^)((?:git|deploy/|\./)[^`\n]* [^`\n]*)", text, re.MULTILINE)
+    assert [each for each in commands if not each.startswith(("git -C ", "git pull"))] == []
+
+
 def test_the_packages_of_the_install_guide_contain_the_programs_of_its_commands() -> None:
     text = (ROOT / "docs/guide/install.md").read_text() + (ROOT / "docs/reference/backup.md").read_text()
     (packages,) = re.findall(r"^apt-get install (.*)$", (ROOT / "docs/guide/install.md").read_text(), re.MULTILINE)[:1]

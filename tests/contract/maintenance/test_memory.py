@@ -123,6 +123,7 @@ async def test_all_nodes_of_a_cluster_are_measured(cluster: RedisCluster) -> Non
 
 def test_the_memory_command_prints_a_report(redis_url: str, settings: Any) -> None:
     settings.REDIS_URL = redis_url
+    assert "There are no posts" in run_command("memory")
 
     async def build(services: Services) -> None:
         await SampleSite.build(World(services))
