@@ -67,7 +67,8 @@ def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
                 if content in OTHER_HEADERS and OTHER_HEADERS[content] in names:
                     raise ArchiveUnreadable("unknown_format")
                 address_at = names.index(ADDRESS_HEADER)
-                detail_at = names.index(BOOSTS_HEADER) if BOOSTS_HEADER in names else 1
+                header = LIST_HEADER if content == "lists" else BOOSTS_HEADER
+                detail_at = names.index(header) if header in names else int(not address_at)
             elif any(fields) and (number > 2 or not names[0].startswith((LIST_HEADER, "sep="))):
                 address, detail = (fields[at] if at < len(fields) else "" for at in (address_at, detail_at))
                 is_list = content == "lists"
