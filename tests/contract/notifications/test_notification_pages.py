@@ -135,7 +135,9 @@ async def test_a_thousand_hidden_notifications_cost_few_reads(
     with deployment.holding(key) as client:
         client.config_resetstat()
         assert await count_unread(alice) == 1
-        assert client.info("commandstats")["cmdstat_evalsha"]["calls"] <= 9  # three rounds of three
+        assert (
+            client.info("commandstats")["cmdstat_evalsha"]["calls"] <= 12
+        )  # three rounds of three, beside buffers that are written meanwhile
         client.config_resetstat()
         (entry,) = (await services.notifications.page(alice.id, limit=10)).entries
         assert (entry.kind.name, client.info("commandstats")["cmdstat_zrevrangebyscore"]["calls"]) <= ("follow", 5)
