@@ -12,7 +12,7 @@ async function load(path) {
   const regions = new Intl.DisplayNames([document.documentElement.lang], { type: "region" });
   const flagOf = (code) => code.replace(/./g, (letter) => String.fromCodePoint(letter.charCodeAt(0) + 0x1f1a5));
   const flags = codes.match(/../g).map((code) => [flagOf(code), regions.of(code), code]);
-  return [...rows.map((row) => row.split("\t")), ...flags].map(([emoji, name, ...words]) => ({ emoji, name, words: fold([name, ...words].join(" ")) }));
+  return [...rows.map((row) => row.split("\t")), ...flags].map(([emoji, name, ...words]) => ({ emoji, name, words: fold([emoji, name, ...words].join(" ")) }));
 }
 
 /** Open or close the panel. `findText` returns the box of the cursor, `stored` keeps the last emoji. */
