@@ -7,6 +7,7 @@ again, with the reason, and its author is notified.
 """
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from django.utils.translation import get_language, override
@@ -192,20 +193,15 @@ class DraftService(Service):
         except ApiError as error:
             with override(draft.language or get_language()):
                 reason = str(next(iter(error.fields.values()), error.message))
-            fields = await self._fields_left(due.account_id, draft)
+            fields = draft.fields
+            with suppress(Invalid):  # the form cannot be parsed, which is the reason
+                fields = await fields_left(self.publishing, _form_of(draft), due.account_id)
             refused = structs.replace(draft, fields=fields, scheduled_ms=None, error=reason)
             if await self.drafts.replace(due.account_id, draft, refused):
                 await self.notifications.add({due.account_id: DRAFT}, due.account_id)
             return True
         await self.drafts.replace(due.account_id, draft, None)
         return True
-
-    async def _fields_left(self, account_id: AccountId, draft: Draft) -> tuple[tuple[str, str], ...]:
-        """Return the fields of the posts of a scheduled thread that are not published."""
-        try:
-            return await fields_left(self.publishing, _form_of(draft), account_id)
-        except Invalid:  # the form cannot be parsed, which is the reason of the refusal
-            return draft.fields
 
     async def _publish_draft(self, account_id: AccountId, draft: Draft) -> PostId:
         account = await self.accounts.find(account_id)
