@@ -3,18 +3,15 @@
 from accounts import keys
 from accounts.factors.values import PASSKEYS_CAP, Factors
 from socialsite.ids import AccountId
+from socialsite.store import Repository
 from socialsite.store.commands import load_script
-from socialsite.store.store import Store
 
 CHALLENGE_TTL_MS = 5 * 60_000
 STORE_BRIEFLY_SCRIPT = load_script("store_briefly.lua", __package__)
 REPLACE_FACTOR_SCRIPT = load_script("replace_factor.lua", __package__)
 
 
-class FactorRepository:
-    def __init__(self, store: Store) -> None:
-        self._accounts, self._sessions = store.component("accounts"), store.component("sessions")
-
+class FactorRepository(Repository):
     async def find(self, account_id: AccountId) -> Factors:
         reply = await self._accounts.execute("HGETALL", keys.factors(account_id))
         return Factors({name.decode(): value for name, value in zip(reply[::2], reply[1::2], strict=True)})

@@ -6,9 +6,9 @@ from accounts import keys
 from accounts.oauth.values import CODE_TTL_MS, AuthorizationCode, OAuthApp
 from accounts.sessions.values import hash_secret
 from socialsite.ids import ClientId
+from socialsite.store import Repository
 from socialsite.store.commands import load_script
 from socialsite.store.replies import decode_or_none
-from socialsite.store.store import Store
 
 TAKE_CODE_SCRIPT = load_script("take_code.lua", __package__)
 USED = b"used"
@@ -20,23 +20,20 @@ FIRST_BYTE_OF_CODES = 0x80
 """A stored code is an array of MessagePack; a reference of a token is ASCII."""
 
 
-class OAuthRepository:
-    def __init__(self, store: Store) -> None:
-        self._apps = store.component("sessions")
-
+class OAuthRepository(Repository):
     async def add_app(self, app: OAuthApp, ttl_ms: int) -> None:
-        await self._apps.execute("SET", keys.oauth_app(app.id), _encode(app), "PX", ttl_ms)
+        await self._sessions.execute("SET", keys.oauth_app(app.id), _encode(app), "PX", ttl_ms)
 
     async def find_app(self, client_id: ClientId) -> OAuthApp | None:
-        return decode_or_none(_app_decoder, await self._apps.execute("GET", keys.oauth_app(client_id)))
+        return decode_or_none(_app_decoder, await self._sessions.execute("GET", keys.oauth_app(client_id)))
 
     async def extend_app(self, client_id: ClientId, ttl_ms: int) -> None:
         """Set the time after which the app is deleted."""
-        await self._apps.execute("PEXPIRE", keys.oauth_app(client_id), ttl_ms)
+        await self._sessions.execute("PEXPIRE", keys.oauth_app(client_id), ttl_ms)
 
     async def add_code(self, secret: str, code: AuthorizationCode) -> None:
         key = keys.authorization_code(code.request.app_id, hash_secret(secret))
-        await self._apps.execute("SET", key, _encode(code), "PX", CODE_TTL_MS)
+        await self._sessions.execute("SET", key, _encode(code), "PX", CODE_TTL_MS)
 
     async def take_code(self, client_id: ClientId, secret: str) -> AuthorizationCode | str | None:
         """Return a code, which is used from then on. Of several concurrent calls one gets it.
@@ -45,7 +42,7 @@ class OAuthRepository:
         """
         key = keys.authorization_code(client_id, hash_secret(secret))
         # `write` waits for replicas if they are required: after a failover the code must stay used.
-        value = await self._apps.write(*TAKE_CODE_SCRIPT.command([key]))
+        value = await self._sessions.write(*TAKE_CODE_SCRIPT.command([key]))
         if value == USED:
             return None
         if value is not None and value[0] < FIRST_BYTE_OF_CODES:
@@ -55,4 +52,4 @@ class OAuthRepository:
     async def complete_code(self, client_id: ClientId, secret: str, token_reference: str) -> None:
         """Store which token a used code gave."""
         key = keys.authorization_code(client_id, hash_secret(secret))
-        await self._apps.write("SET", key, token_reference, "XX", "KEEPTTL")
+        await self._sessions.write("SET", key, token_reference, "XX", "KEEPTTL")

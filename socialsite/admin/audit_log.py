@@ -13,7 +13,7 @@ from accounts.domain import NO_ACCOUNT_ID
 from socialsite import keys
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import validated_stream_id
-from socialsite.store import Store, load_script
+from socialsite.store import Repository, load_script
 from socialsite.store.replies import parse_hash
 
 AUDIT_LOG_MAX_ENTRIES = 200_000
@@ -60,10 +60,7 @@ class AuditLogEntry(msgspec.Struct, frozen=True, rename={"actor_id": "by", "requ
         return AccountId(int(id)) if kind == "account" else None
 
 
-class AuditLog:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
+class AuditLog(Repository):
     async def record(self, actor: Actor, action: str, target: str, detail: str = "") -> None:
         """Write an entry, and wait for replicas as for every write of the site."""
         key, by = keys.audit_log(), actor.account_id

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from socialsite import keys
 from socialsite.clock import DAY_MS
-from socialsite.store import Key, Store, load_script
+from socialsite.store import Key, Repository, load_script
 
 NAMES = (
     "store", "persistence", "memory", "replication", "disk", "backup", "certificate", "workers", "queues",
@@ -108,10 +108,7 @@ def advance(
     return replace(alert, told_ms=now_ms), "remind" if alert.told_ms else "begin"
 
 
-class AlertRepository:
-    def __init__(self, store: Store) -> None:
-        self._jobs = store.component("jobs")
-
+class AlertRepository(Repository):
     async def load(self) -> Board:
         """Return the board. One of another release counts as empty: its alerts are found again."""
         stored = await self._jobs.execute("GET", keys.alert_board())

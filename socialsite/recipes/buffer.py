@@ -22,7 +22,7 @@ from typing import Self
 from zlib import crc32
 
 from socialsite.recipes.partial import gather_partial
-from socialsite.store import Command, Key, Reply, Store, StoreError, load_script
+from socialsite.store import Command, Key, Reply, Repository, Store, StoreError, load_script
 from socialsite.store.key_families import key_by_word, key_family
 
 PARTITION_COUNT = 64
@@ -172,11 +172,8 @@ def parse_batch(entity: Entity, reply: Reply) -> Batch | None:
     return Batch(entity, int(fields[b"id"]), Change.from_hash(fields)) if fields else None
 
 
-class Buffers:
+class Buffers(Repository):
     """The buffers of a store. `Flusher` empties them."""
-
-    def __init__(self, store: Store) -> None:
-        self._series = store.component("series")
 
     async def add(self, changes: Mapping[Entity, Change], now_ms: int) -> None:
         """Add changes to the buffers of several entities, in one round trip per node."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from socialsite.batches import batches
-from socialsite.store import Command, Key, Store, load_script
+from socialsite.store import Command, Key, Repository, load_script
 from socialsite.store.key_families import DERIVED, key_family
 
 MAX_CHART_POINTS = 200
@@ -225,11 +225,8 @@ def rank_commands(metric: RankedMetric, scores: Mapping[int, int], now_ms: int) 
     ]
 
 
-class TimeSeries:
+class TimeSeries(Repository):
     """Queries of time series. Each query takes one round trip per node."""
-
-    def __init__(self, store: Store) -> None:
-        self._series = store.component("series")
 
     async def read_ranges(
         self,

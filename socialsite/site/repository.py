@@ -1,15 +1,12 @@
 """Stores the settings of the site and its announcements in two keys, which are read together."""
 
 from socialsite import keys
-from socialsite.store import Key, Store, load_script
+from socialsite.store import Key, Repository, load_script
 
 REPLACE_SCRIPT = load_script("replace_value.lua", __package__)
 
 
-class SiteRepository:
-    def __init__(self, store: Store) -> None:
-        self._accounts = store.component("accounts")
-
+class SiteRepository(Repository):
     async def load(self) -> tuple[bytes, bytes]:
         """Return the stored settings and announcements, each b"" if absent."""
         key = keys.settings()

@@ -353,3 +353,13 @@ class KeyDataShardedConnection:
 
     async def write_all(self, commands: Sequence[Command]) -> list[Reply]:
         return await self._store.write_all(commands)
+
+
+class Repository:
+    """The base of repositories. Each component that they use has its own name: `self._timelines`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._accounts, self._sessions = store.component("accounts"), store.component("sessions")
+        self._posts, self._timelines = store.component("posts"), store.component("timelines")
+        self._jobs, self._series = store.component("jobs"), store.component("series")

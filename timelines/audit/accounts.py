@@ -11,7 +11,7 @@ from accounts.sessions.values import ACCESS_TOKENS_CAP
 from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply
 from timelines import keys
-from timelines.audit.context import AuditContext
+from timelines.audit.context import Checks
 from timelines.audit.discrepancy import Discrepancy, detail_of
 from timelines.audit.reader import ABSENT, AuditReader
 from timelines.notifications.notification import Notification
@@ -29,10 +29,7 @@ NUMBER_FIELDS = frozenset({"created_ms", "staff", "version"})
 SIGN_UP_MS = 60_000  # a younger account may not have its handle yet, because its sign-up is not finished
 
 
-class AccountChecks:
-    def __init__(self, context: AuditContext) -> None:
-        self._context = context
-
+class AccountChecks(Checks):
     async def accounts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each account has all its fields, an id up to the counter, and its handle.
 

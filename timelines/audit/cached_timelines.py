@@ -11,7 +11,7 @@ from functools import partial
 from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Key
 from timelines import keys
-from timelines.audit.context import AuditContext
+from timelines.audit.context import Checks
 from timelines.audit.discrepancy import Discrepancy
 from timelines.audit.mirrors import Existing, existing_lists
 from timelines.audit.reader import AuditReader, PendingJobs, decode_post_or_none
@@ -34,10 +34,7 @@ class StoredTimeline:
     floor: int
 
 
-class CachedTimelineChecks:
-    def __init__(self, context: AuditContext) -> None:
-        self._context = context
-
+class CachedTimelineChecks(Checks):
     def homes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         return self._check_owners(reader, checked, self._context.homes, AuditReader.existing_accounts)
 

@@ -93,3 +93,10 @@ class AuditContext:
                 await self.store.execute_all([("INCRBY", key, highest - int(last or 0))])
 
         return raise_counter
+
+
+class Checks:
+    """The base of checks of some families of keys."""
+
+    def __init__(self, context: AuditContext) -> None:
+        self._context = context

@@ -7,7 +7,7 @@ from accounts.domain import DELETED
 from socialsite.ids import AccountId
 from socialsite.store import Key
 from timelines import keys
-from timelines.audit.context import AuditContext
+from timelines.audit.context import Checks
 from timelines.audit.discrepancy import Discrepancy, detail_of
 from timelines.audit.reader import ABSENT, AuditReader
 from timelines.ids import ListId
@@ -16,10 +16,7 @@ MEMBERS_PER_ROUND = 500
 FIELDS = ("owner", "title", "created_ms", "deleted")
 
 
-class ListChecks:
-    def __init__(self, context: AuditContext) -> None:
-        self._context = context
-
+class ListChecks(Checks):
     async def lists(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each list has an owner, all its fields and an id up to the counter. Only deleted lists expire."""
         counter = keys.list_id_counter()

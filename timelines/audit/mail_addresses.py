@@ -8,15 +8,12 @@ from accounts.domain import DELETED
 from accounts.mail.links import address_digest
 from socialsite.ids import AccountId
 from socialsite.store import Key
-from timelines.audit.context import AuditContext
+from timelines.audit.context import Checks
 from timelines.audit.discrepancy import Discrepancy
 from timelines.audit.reader import ABSENT, AuditReader
 
 
-class MailAddressChecks:
-    def __init__(self, context: AuditContext) -> None:
-        self._context = context
-
+class MailAddressChecks(Checks):
     async def accounts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that the index has the address of each account. Without it no link resets the password.
 

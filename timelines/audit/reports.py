@@ -7,7 +7,7 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Key
 from timelines import keys
-from timelines.audit.context import AuditContext
+from timelines.audit.context import Checks
 from timelines.audit.discrepancy import Discrepancy, detail_of
 from timelines.audit.reader import AuditReader
 from timelines.reports.report import Report, decode_report
@@ -17,10 +17,7 @@ REPORTS_PER_ROUND = 500
 INDEXES = (keys.open_reports(), keys.closed_reports(), keys.reports_about(), keys.reports_by())
 
 
-class ReportChecks:
-    def __init__(self, context: AuditContext) -> None:
-        self._context = context
-
+class ReportChecks(Checks):
     async def rows(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each report has its index entries, and that the accounts of open reports are in the queue."""
         (ids,) = await reader.execute_all([("HKEYS", keys.reports())])

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from socialsite.store import Store, StoreError
+from socialsite.store import Repository, StoreError
 from timelines import keys
 from timelines.audit.audit import Audit, AuditReport
 from timelines.audit.context import AuditContext
@@ -21,14 +21,11 @@ SECOND_CHECK_AFTER_S = 10.0
 log = structlog.stdlib.get_logger("timelines.audit")
 
 
-class DamageCounts:
+class DamageCounts(Repository):
     """The hash `jobs:{audit}:drift`: damage that the last whole audit left, and damage that samples found since.
 
     The logs of the workers contain the damaged keys.
     """
-
-    def __init__(self, store: Store) -> None:
-        self._jobs = store.component("jobs")
 
     async def add(self, damage: Mapping[str, int]) -> None:
         key = keys.repair_log()

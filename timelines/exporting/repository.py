@@ -6,7 +6,7 @@ from itertools import chain
 from struct import Struct
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Store, load_script
+from socialsite.store import Repository, load_script
 from timelines import keys
 from timelines.errors import TransfersCapReached, TransferUnderWay
 from timelines.exporting.transfer import (
@@ -33,10 +33,7 @@ RecordImported = Callable[[list[ImportedPost]], Awaitable[None]]
 LIKE, BOOKMARK = f"{1:032x}", f"{2:032x}"
 
 
-class Transfers:
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
-
+class Transfers(Repository):
     async def all(self, account_id: AccountId) -> list[Transfer]:
         """Return all transfers, the newest first."""
         values = await self._timelines.execute("HVALS", keys.transfers(account_id))

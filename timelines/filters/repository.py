@@ -3,17 +3,14 @@
 from msgspec.structs import replace
 
 from socialsite.ids import AccountId
-from socialsite.store import Store, load_script
+from socialsite.store import Repository, load_script
 from timelines import keys
 from timelines.visibility.filter import KeywordFilter, decode_filter, encode_filter
 
 REPLACE = load_script("replace_filter.lua", __package__)
 
 
-class Filters:
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
-
+class Filters(Repository):
     async def all(self, account_id: AccountId) -> list[KeywordFilter]:
         """Return all filters in the order of creation, including expired filters."""
         values = await self._timelines.execute("HVALS", keys.keyword_filters(account_id))

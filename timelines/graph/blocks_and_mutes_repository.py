@@ -10,7 +10,7 @@ writes the other side.
 from collections.abc import Awaitable, Callable, Sequence
 
 from socialsite.ids import AccountId
-from socialsite.store import Command, Key, Read, Reply, Store
+from socialsite.store import Command, Key, Read, Reply, Repository
 from timelines import keys
 from timelines.graph.follow import FollowCursor, FollowPage, Relationship
 from timelines.graph.zset_page import read_account_page, read_scores
@@ -30,11 +30,7 @@ PRUNE_BATCH = 1_000
 """The number of members whose accounts are read together."""
 
 
-class BlocksAndMutes:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._timelines = store.component("timelines")
-
+class BlocksAndMutes(Repository):
     # Writing
 
     async def block(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:

@@ -7,17 +7,13 @@ from collections.abc import Sequence
 
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId
-from socialsite.store import Read, Store
+from socialsite.store import Read, Repository
 from timelines import keys
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.graph.zset_page import read_account_page, read_scores
 
 
-class FollowRequests:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._timelines = store.component("timelines")
-
+class FollowRequests(Repository):
     async def add(self, requester_id: AccountId, target_id: AccountId, at_ms: int) -> bool:
         """Write both sides of a request. Return whether the request is new. An existing request keeps its time."""
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)

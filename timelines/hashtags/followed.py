@@ -2,7 +2,7 @@
 
 from socialsite.characters import fold_letters
 from socialsite.ids import AccountId
-from socialsite.store import Store, load_script
+from socialsite.store import Repository, load_script
 from timelines import keys
 
 FOLLOW = load_script("tag_follow.lua", __package__)
@@ -10,10 +10,7 @@ FOLLOWED_HASHTAGS_CAP = 50
 """The maximum number of hashtags that an account follows. Their page reads one timeline for each hashtag."""
 
 
-class FollowedHashtags:
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
-
+class FollowedHashtags(Repository):
     async def add(self, account_id: AccountId, tag: str, now_ms: int) -> bool | None:
         """Add a hashtag. Returns False if it is already followed, and None if the cap is reached."""
         key = keys.followed_hashtags(account_id)

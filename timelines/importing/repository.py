@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from socialsite.batches import batches
 from socialsite.ids import PostId
-from socialsite.store import Command, Key, Reply, Store
+from socialsite.store import Command, Key, Reply, Repository, Store
 from timelines import keys
 from timelines.author_timelines.hashtag_timelines import add_commands
 from timelines.posts.counts import add_member_command
@@ -99,11 +99,8 @@ class ImportedPosts:
         return [reply for some in rounds for reply in await self._store.execute_all(some)]
 
 
-class GraphRanks:
+class GraphRanks(Repository):
     """The ZSET `timelines:{graph}:ranks`: account id -> number of followers in the imported graph files."""
-
-    def __init__(self, store: Store) -> None:
-        self._place = store.component("timelines")
 
     async def record(self, followers: Iterable[tuple[int, int]]) -> None:
         """Add pairs (account id, followers in the file).
@@ -112,8 +109,8 @@ class GraphRanks:
         """
         key = keys.imported_graph_ranks()
         for batch in batches(followers, COMMANDS_PER_ROUND):
-            await self._place.execute("ZADD", key, *(part for id, count in batch for part in (count, id)))
-        await self._place.execute("ZREMRANGEBYRANK", key, 0, -GRAPH_RANKS_CAP - 1)
+            await self._timelines.execute("ZADD", key, *(part for id, count in batch for part in (count, id)))
+        await self._timelines.execute("ZREMRANGEBYRANK", key, 0, -GRAPH_RANKS_CAP - 1)
 
     async def most_followed(self, limit: int) -> list[int]:
         """Return account ids; the account with most followers comes first."""
@@ -121,7 +118,7 @@ class GraphRanks:
         account_ids: list[int] = []
         for start in range(0, min(limit, GRAPH_RANKS_CAP), ACCOUNTS_PER_READ):
             last = min(limit, start + ACCOUNTS_PER_READ) - 1
-            account_ids += map(int, await self._place.execute("ZREVRANGE", key, start, last))
+            account_ids += map(int, await self._timelines.execute("ZREVRANGE", key, start, last))
         return account_ids
 
 

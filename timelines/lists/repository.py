@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import cast
 
 from socialsite.ids import AccountId
-from socialsite.store import Read, Reply, Store, load_script
+from socialsite.store import Read, Reply, Repository, Store, load_script
 from timelines import keys
 from timelines.graph.edges import PairEdges
 from timelines.graph.follow import FIRST_PASS
@@ -23,11 +23,8 @@ DELETED_TRACE_MS = 24 * 3_600_000
 """The hash of a deleted list keeps its owner for this time, so that the deletion may be repeated."""
 
 
-class Lists:
+class Lists(Repository):
     """Stores lists without their members. A list that is marked as deleted is not returned; `erase` removes it."""
-
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
 
     async def add(self, account_list: AccountList) -> AccountList:
         """Store a list under a new id, and return it. The hash is written before the index."""

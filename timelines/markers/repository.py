@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Read, Reply, Store, load_script
+from socialsite.store import Read, Reply, Repository, load_script
 from timelines import keys
 from timelines.markers.marker import MARKERS_CAP, Marker
 
@@ -17,11 +17,7 @@ def _parse_marker(replies: Sequence[Reply]) -> Marker:
     return Marker(PostId(int(read or 0)), scroll != b"off")
 
 
-class Markers:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._timelines = store.component("timelines")
-
+class Markers(Repository):
     def read(self, account_id: AccountId | None, timeline: str) -> Read[Marker]:
         """Read the marker and the scrolling preference. A visitor (None) has neither."""
         if account_id is None:

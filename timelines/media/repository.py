@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from socialsite.ids import AccountId
-from socialsite.store import Reply, Store, load_script
+from socialsite.store import Reply, Repository, load_script
 from timelines import keys
 from timelines.media.media import MEDIA_PER_ACCOUNT, Media
 
@@ -26,11 +26,7 @@ class FolderUse:
     at_ms: int
 
 
-class MediaRows:
-    def __init__(self, store: Store) -> None:
-        self._posts = store.component("posts")
-        self._timelines = store.component("timelines")
-
+class MediaRows(Repository):
     # Rows
 
     async def add(self, row: Media) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, id_at, ms_from_id
-from socialsite.store import Command, Key, Read, Reply, Store, load_script
+from socialsite.store import Command, Key, Read, Reply, Repository, load_script
 from timelines import keys
 from timelines.notifications.kinds import KINDS, PREFERENCES, NotificationKind, NotificationPreference
 from timelines.notifications.notification import Notification
@@ -43,11 +43,8 @@ class StoredPage(NamedTuple):
     last: PostId | None
 
 
-class Notifications:
+class Notifications(Repository):
     """Reads and writes stored notifications. NotificationVisibility decides which of them a reader may see."""
-
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
 
     async def add(self, reader_id: AccountId, notification: Notification, since_ms: int | None = None) -> PostId | None:
         """Add a notification. Return its id, or None if it exists. `since_ms` is the time of its cause."""

@@ -3,17 +3,14 @@
 from collections.abc import Sequence
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Read, Store, load_script
+from socialsite.store import Read, Repository, load_script
 from timelines import keys
 
 ADD_PIN_SCRIPT = load_script("add_pin.lua", __package__)
 
 
-class Pins:
+class Pins(Repository):
     """The repository of pins. A pin stays after its post is deleted if the process crashes, so readers check posts."""
-
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
 
     def read(self, account_id: AccountId) -> Read[list[PostId]]:
         """Read the pinned posts. The last pinned post comes first."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from socialsite.ids import PostId
-from socialsite.store import Read, Store, load_script
+from socialsite.store import Read, Repository, load_script
 from timelines import keys
 from timelines.posts.post import Post
 
@@ -21,11 +21,8 @@ class QuoteResult(Enum):
     CAP_REACHED = -1
 
 
-class QuoteRepository:
+class QuoteRepository(Repository):
     """The repository of `posts:{<id>}:quotes`. The score of a quote is its id, and negative if it is revoked."""
-
-    def __init__(self, store: Store) -> None:
-        self._posts = store.component("posts")
 
     async def add(self, quoted_id: PostId, quote_id: PostId) -> QuoteResult:
         """Store a quote before its post is written. A revoked quote stays revoked."""

@@ -9,7 +9,7 @@ import msgspec
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import PostId, TimeSource, ms_from_id
-from socialsite.store import PreparedCommand, Read, Reply, Store, prepare_command
+from socialsite.store import PreparedCommand, Read, Reply, Repository, prepare_command
 from socialsite.store.replies import decode_or_none
 from timelines import keys
 from timelines.previews.preview import LinkPreview, digest_of
@@ -21,10 +21,7 @@ EXPIRED_CAP, NOTED_CAP = 1_000, 10_000
 _decoder = msgspec.msgpack.Decoder(LinkPreview)
 
 
-class PreviewRepository:
-    def __init__(self, store: Store) -> None:
-        self._posts = store.component("posts")
-
+class PreviewRepository(Repository):
     async def find(self, url: str) -> LinkPreview | None:
         """Return the preview of a link, or a failure, or None if the link was not fetched lately."""
         return _parse(await self._posts.execute("GET", keys.preview(digest_of(url))), url)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from socialsite.ids import AccountId
-from socialsite.store import Read, Reply, Store
+from socialsite.store import Read, Reply, Repository
 from socialsite.store.replies import decode_or_none
 from timelines import keys
 from timelines.push.subscription import PushSubscription, VapidKey
@@ -15,11 +15,8 @@ _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(PushSubscription)
 
 
-class PushSubscriptions:
+class PushSubscriptions(Repository):
     """The subscriptions of accounts, by the ids of their sessions and access tokens."""
-
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
 
     def read_ids(self, account_ids: Sequence[AccountId]) -> Read[dict[AccountId, list[str]]]:
         """Read the ids of the sessions with a subscription, for each account that has some."""

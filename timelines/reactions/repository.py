@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 from socialsite.ids import AccountId, PostId, ms_from_id
-from socialsite.store import Key, Read, Reply, Store, load_script
+from socialsite.store import Key, Read, Reply, Repository, load_script
 from timelines import keys
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.graph.zset_page import read_account_page
@@ -41,15 +41,11 @@ class ReactionKind(Enum):
         self.ms = ms
 
 
-class Reactions:
+class Reactions(Repository):
     """The likers and boosters of posts.
 
     The score (`at`) of a like is Unix ms, that of a boost is the boost's post id.
     """
-
-    def __init__(self, store: Store) -> None:
-        self._posts = store.component("posts")
-        self._timelines = store.component("timelines")
 
     async def add(self, kind: ReactionKind, post_id: PostId, account_id: AccountId, at: int) -> tuple[bool, int]:
         """Add a reaction. Return whether it is new, and its score, which the first request sets. Raises PostGone."""

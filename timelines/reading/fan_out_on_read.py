@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from socialsite.ids import AccountId, TimeSource, ms_from_id
-from socialsite.store import Store
+from socialsite.store import Repository
 from timelines import keys
 from timelines.graph.repository import Follows
 from timelines.posts.post import Post
@@ -19,11 +19,8 @@ FAN_OUT_ON_READ_CAP = 1_000
 """The maximum number of authors in the set. The limit bounds the cost of reading a home."""
 
 
-class FanOutOnReadAuthors:
+class FanOutOnReadAuthors(Repository):
     """The sorted set `timelines:{pulled}:authors`. The score of an account id is the time of its entry in Unix ms."""
-
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
 
     async def read_all(self) -> dict[AccountId, int]:
         key = keys.fan_out_on_read_authors()

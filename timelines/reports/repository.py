@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from socialsite.errors import Unavailable
 from socialsite.ids import MAX_ID, AccountId, PostId
-from socialsite.store import Key, Reply, Store, load_script
+from socialsite.store import Key, Reply, Repository, load_script
 from timelines import keys
 from timelines.posts.post import Post
 from timelines.reports.report import (
@@ -55,10 +55,7 @@ def parse_claim(value: bytes | None) -> Claim | None:
     return Claim(AccountId(int(staff)), int(until_ms), reason)
 
 
-class Reports:
-    def __init__(self, store: Store) -> None:
-        self._timelines = store.component("timelines")
-
+class Reports(Repository):
     # Writing
 
     async def add(self, report: Report, posts: Sequence[Post], newest_id: PostId | None = None) -> int:
