@@ -7,6 +7,7 @@ import structlog
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_variables
 
+from accounts import domain, ports
 from accounts.accounts import passwords
 from accounts.accounts.lookup import AccountLookup
 from accounts.accounts.staff import StaffService
@@ -16,28 +17,8 @@ from accounts.accounts.validation import (
     validate_languages,
     validate_profile_texts,
 )
-from accounts.domain import (
-    ACTIVE,
-    DELETED,
-    SUSPENDED,
-    WAITING,
-    PictureKind,
-    Preferences,
-    PreferencesChange,
-    Restriction,
-    encode_preferences,
-)
 from accounts.errors import AccountSuspended, AccountWaiting, DeletionPending, FieldErrors, HandleTaken
 from accounts.models import Account
-from accounts.ports import (
-    CheckTexts,
-    EndSessions,
-    FindByAddress,
-    OnAccountDeleted,
-    OnNamesChanged,
-    OnPasswordChanged,
-    OnProfileEdited,
-)
 from accounts.profile_texts import PROFILE_TEXTS, keep_checks, split_texts
 from accounts.roles import OWNER
 from accounts.security.browsers import BrowserRegistry, KnownBrowser
@@ -64,21 +45,21 @@ log = structlog.get_logger("accounts.security")
 class AccountService(AccountLookup, Service):
     """Reads and changes accounts. The field `end_sessions` is the method SessionService.end_all."""
 
-    end_sessions: EndSessions
+    end_sessions: ports.EndSessions
     limits: ActionLimits
     events: SecurityEvents
     browsers: BrowserRegistry
     staff: StaffService
-    on_deletion_requested: OnAccountDeleted
-    on_account_deleted: Sequence[OnAccountDeleted]
+    on_deletion_requested: ports.OnAccountDeleted
+    on_account_deleted: Sequence[ports.OnAccountDeleted]
     statistics: Statistics
-    on_names_changed: OnNamesChanged
-    on_profile_edited: OnProfileEdited
+    on_names_changed: ports.OnNamesChanged
+    on_profile_edited: ports.OnProfileEdited
     clock: TimeSource
     deletion_grace_ms: int = 0
-    on_password_changed: OnPasswordChanged
-    find_by_address: FindByAddress
-    check_texts: CheckTexts
+    on_password_changed: ports.OnPasswordChanged
+    find_by_address: ports.FindByAddress
+    check_texts: ports.CheckTexts
 
     # Creating accounts
 
@@ -93,7 +74,7 @@ class AccountService(AccountLookup, Service):
         staff: bool = False,
         allow_reserved: bool = False,
         is_known: bool = True,
-        preferences: Preferences | None = None,
+        preferences: domain.Preferences | None = None,
         waits: bool = False,
         facts: Mapping[str, str] | None = None,
     ) -> Account:
@@ -109,8 +90,8 @@ class AccountService(AccountLookup, Service):
             handle=handle,
             password=await passwords.hash_password(password, is_known=is_known),
             created_ms=now_ms,
-            state=WAITING if waits else ACTIVE,
-            encoded_preferences="" if preferences is None else encode_preferences(preferences),
+            state=domain.WAITING if waits else domain.ACTIVE,
+            encoded_preferences="" if preferences is None else domain.encode_preferences(preferences),
             **texts,
         )
         if await self.accounts.create(account, facts) is None:
@@ -175,11 +156,11 @@ class AccountService(AccountLookup, Service):
         at_ms = await self._count_login(account, caller, by_handle, browser if is_known else None)
         is_right = await self._check_password(account, password, is_known=is_known)
         if account is None or not is_right or not (account.is_active or (keep and account.is_leaving)):
-            is_suspended = account is not None and is_right and account.state == SUSPENDED
+            is_suspended = account is not None and is_right and account.state == domain.SUSPENDED
             reason = "unknown_handle" if account is None else "suspended" if is_suspended else "wrong_password"
             log.info("sign_in_refused", account=account.id if account else None, reason=reason)
             await self.events.record(AccountId(account.id) if account else None, "login_refused", caller)
-            if account is not None and is_right and account.state == WAITING:
+            if account is not None and is_right and account.state == domain.WAITING:
                 raise AccountWaiting(AccountId(account.id))
             if is_suspended and account is not None:
                 raise DeletionPending if account.is_leaving else AccountSuspended(AccountId(account.id))
@@ -279,11 +260,13 @@ class AccountService(AccountLookup, Service):
         await self.on_profile_edited(edited)
         return edited
 
-    async def set_picture(self, *, account_id: AccountId, kind: PictureKind, name: str) -> None:
+    async def set_picture(self, *, account_id: AccountId, kind: domain.PictureKind, name: str) -> None:
         """Set the name of the avatar or header; "" removes it. Raises AccountNotFound."""
         await self.accounts.edit(account_id, {kind: name})
 
-    async def change_preferences(self, *, account_id: AccountId, change: PreferencesChange) -> Preferences:
+    async def change_preferences(
+        self, *, account_id: AccountId, change: domain.PreferencesChange
+    ) -> domain.Preferences:
         """Store and return the changed preferences. Raises AccountNotFound, and FieldErrors for an unknown language."""
         return await self.accounts.change_preferences(account_id, lambda old: validate_languages(change(old)))
 
@@ -293,7 +276,7 @@ class AccountService(AccountLookup, Service):
         A suspended account loses its role. Raises LastOwner.
         """
         await self.staff.release(await self.get(account_id))
-        changed = await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": "0"})
+        changed = await self.accounts.change_state(account_id, domain.SUSPENDED, {"delete_ms": "0"})
         if not changed:  # a requested deletion cannot cancel a suspension
             await self.accounts.edit(account_id, {"delete_ms": "0"})
         await self._sign_out_hidden(account_id)
@@ -306,12 +289,12 @@ class AccountService(AccountLookup, Service):
         An account that was not approved waits again; JoiningService.reinstate adds it to the queue.
         If `if_leaving`, only a requested deletion is undone, and no suspension that came meanwhile.
         """
-        changed = await self.accounts.change_state(account_id, ACTIVE, {"delete_ms": "0"}, if_leaving=if_leaving)
+        changed = await self.accounts.change_state(account_id, domain.ACTIVE, {"delete_ms": "0"}, if_leaving=if_leaving)
         await self.on_names_changed([account_id])
         log.info("reinstated", account=account_id)
         return changed
 
-    async def restrict(self, account_id: AccountId, restriction: Restriction, value: int) -> bool:
+    async def restrict(self, account_id: AccountId, restriction: domain.Restriction, value: int) -> bool:
         """Limit the account or mark its pictures (1 or 0), or silence it until a time (0: it may write again).
 
         Limited: only followers see the posts, and only followers are notified of the account. Marked pictures are shown
@@ -333,7 +316,7 @@ class AccountService(AccountLookup, Service):
             return 0
         delete_ms = self.clock.now_ms() + self.deletion_grace_ms
         await self.accounts.deletions.add(account_id, delete_ms)
-        await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": str(delete_ms)})
+        await self.accounts.change_state(account_id, domain.SUSPENDED, {"delete_ms": str(delete_ms)})
         await self._sign_out_hidden(account_id)
         log.info("deletion_requested", account=account_id)
         return delete_ms
@@ -348,30 +331,30 @@ class AccountService(AccountLookup, Service):
         now_ms = self.clock.now_ms()
         for account_id, _at_ms in await self.accounts.deletions.oldest(DELETIONS_PER_ROUND, until_ms=now_ms):
             account = await self.find(account_id)
-            if account is not None and account.state != ACTIVE and account.delete_ms:
+            if account is not None and account.state != domain.ACTIVE and account.delete_ms:
                 if account.delete_ms > now_ms:  # requested again later
                     await self.accounts.deletions.add(account_id, account.delete_ms)
                     continue
-                if account.state == WAITING:
+                if account.state == domain.WAITING:
                     await self.free(account_id=account_id)
-                elif account.state == DELETED or await self._delete_leaving(account_id):
+                elif account.state == domain.DELETED or await self._delete_leaving(account_id):
                     await self.delete(account_id=account_id)
             await self.accounts.deletions.remove(account_id)
 
     async def _delete_leaving(self, account_id: AccountId) -> bool:
         """Set the state of an account that is leaving to deleted. Return False if a log-in has taken that back."""
-        return await self.accounts.change_state(account_id, DELETED, await _deleted_fields(), if_leaving=True)
+        return await self.accounts.change_state(account_id, domain.DELETED, await _deleted_fields(), if_leaving=True)
 
     async def withdraw(self, *, account_id: AccountId) -> bool:
         """Delete an account that waits for approval, on its owner's request. Return whether it waited.
 
         The intent is stored first: a worker finishes what a crash interrupts.
         """
-        if (await self.get(account_id)).state != WAITING:
+        if (await self.get(account_id)).state != domain.WAITING:
             return False
         await self.accounts.deletions.add(account_id, self.clock.now_ms())
         await self.accounts.edit(account_id, {"delete_ms": str(self.clock.now_ms())})  # staff cannot approve it now
-        if (await self.get(account_id)).state != WAITING:  # staff has approved it meanwhile
+        if (await self.get(account_id)).state != domain.WAITING:  # staff has approved it meanwhile
             await self.accounts.edit(account_id, {"delete_ms": "0"})
             return False
         return await self.free(account_id=account_id)
@@ -406,7 +389,7 @@ class AccountService(AccountLookup, Service):
 
         The state changes first, and every page then hides the account. A repetition performs all steps again.
         """
-        changed = await self.accounts.change_state(account_id, DELETED, await _deleted_fields())
+        changed = await self.accounts.change_state(account_id, domain.DELETED, await _deleted_fields())
         await self.staff.release_hidden(account_id)
         await self.end_sessions(account_id)
         await self._delete_data(account_id)

@@ -18,18 +18,10 @@ import regex
 from django.utils.translation import gettext_lazy as _
 from msgspec import structs
 
+from accounts import profile_texts
 from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import Preferences
 from accounts.errors import FieldErrors
-from accounts.profile_texts import (
-    FIELD_INPUTS,
-    FIELDS_CAP,
-    PROFILE_TEXTS,
-    ProfileField,
-    ProfileText,
-    decode_fields,
-    encode_fields,
-)
 from socialsite.characters import (
     DIRECTION_OVERRIDES,
     JOINERS,
@@ -105,9 +97,9 @@ def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
     messages: dict[str, LazyText] = {}
     for name, value in raw.items():
         try:
-            cleaned[name] = clean_profile_text(PROFILE_TEXTS[name], value)
+            cleaned[name] = clean_profile_text(profile_texts.PROFILE_TEXTS[name], value)
         except InvalidText as error:
-            messages[name] = PROFILE_TEXTS[name].errors[error.code]
+            messages[name] = profile_texts.PROFILE_TEXTS[name].errors[error.code]
         except FieldErrors as error:
             messages |= error.fields
     if messages:
@@ -115,7 +107,7 @@ def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
     return cleaned
 
 
-def clean_profile_text(text: ProfileText, raw: str) -> str:
+def clean_profile_text(text: profile_texts.ProfileText, raw: str) -> str:
     """Return the stored form of a text. Raises InvalidText, and FieldErrors by the inputs of fields."""
     match text.kind:
         case "name":
@@ -125,18 +117,18 @@ def clean_profile_text(text: ProfileText, raw: str) -> str:
         case "link" | "moved":
             return clean_link(raw, text.limit)
         case "fields":
-            return _clean_fields(text, decode_fields(raw))
+            return _clean_fields(text, profile_texts.decode_fields(raw))
         case _:
             assert_never(text.kind)
 
 
-def _clean_fields(text: ProfileText, raw: Sequence[ProfileField]) -> str:
+def _clean_fields(text: profile_texts.ProfileText, raw: Sequence[profile_texts.ProfileField]) -> str:
     """Return the stored form of the fields, each a label and a value or empty. Raises FieldErrors."""
-    if len(raw) > FIELDS_CAP:
+    if len(raw) > profile_texts.FIELDS_CAP:
         raise FieldErrors({text.name: text.errors["too_many"]})
     messages: dict[str, LazyText] = {}
-    cleaned: list[ProfileField] = []
-    for (name_input, value_input), field in zip(FIELD_INPUTS, raw, strict=False):
+    cleaned: list[profile_texts.ProfileField] = []
+    for (name_input, value_input), field in zip(profile_texts.FIELD_INPUTS, raw, strict=False):
         pair = []
         for input, part in ((name_input, field.name), (value_input, field.value)):
             try:
@@ -148,10 +140,10 @@ def _clean_fields(text: ProfileText, raw: Sequence[ProfileField]) -> str:
         if bool(name) != bool(value):
             missing, code = (value_input, "no_value") if name else (name_input, "no_name")
             messages.setdefault(missing, text.errors[code])
-        cleaned.append(ProfileField(name, value))
+        cleaned.append(profile_texts.ProfileField(name, value))
     if messages:
         raise FieldErrors(messages)
-    return encode_fields(cleaned)
+    return profile_texts.encode_fields(cleaned)
 
 
 def validate_languages(preferences: Preferences) -> Preferences:

@@ -9,35 +9,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
 from msgspec import structs
 
+from accounts import errors, forms
 from accounts.accounts.service import AccountService
 from accounts.accounts.validation import InvalidText, clean_text
 from accounts.domain import ACTIVE, DELETED, WAITING, Preferences
-from accounts.errors import (
-    AccountNotFound,
-    AlreadyDecided,
-    FieldErrors,
-    HandleTaken,
-    InvitationInvalid,
-    InvitationNeeded,
-    SignUpClosed,
-)
-from accounts.forms import (
-    ANSWER_MAX_LENGTH,
-    INVITATION_DAYS,
-    INVITATION_NOTE_MAX_LENGTH,
-    INVITATION_USES_CAP,
-    REASON_MAX_LENGTH,
-    REASON_MIN_LENGTH,
-)
+from accounts.joining import values
 from accounts.joining.repository import JoiningRepository
-from accounts.joining.values import (
-    READ_REFUSAL_KEPT_MS,
-    REFUSAL_KEPT_MS,
-    Application,
-    Invitation,
-    InvitationCode,
-    WaitingAccount,
-)
 from accounts.mail.repository import MailRepository
 from accounts.mail.service import MailService
 from accounts.mail.values import MailKind
@@ -84,9 +61,9 @@ class JoiningService(Service):
         """
         mode = self.site.settings.joining
         if mode == "closed":
-            raise SignUpClosed
+            raise errors.SignUpClosed
         if not code and mode == "invitation":
-            raise InvitationNeeded
+            raise errors.InvitationNeeded
         if not code:
             return None
         return (await self._find_inviter(code, handle.lower()))[1]
@@ -99,7 +76,7 @@ class JoiningService(Service):
         """Raise FieldErrors or HandleTaken if a new account cannot have the handle."""
         stored_handle, _texts = self.accounts.check_new(handle, handle)
         if await self.accounts.accounts.is_handle_claimed(stored_handle):
-            raise HandleTaken
+            raise errors.HandleTaken
 
     @sensitive_variables("password")
     async def sign_up(
@@ -140,7 +117,7 @@ class JoiningService(Service):
                 waits="reason" in facts,
                 facts=facts,
             )
-        except HandleTaken:
+        except errors.HandleTaken:
             if code:
                 await self._return_use(code, handle)
             raise
@@ -158,7 +135,7 @@ class JoiningService(Service):
             return {"inviter": str(invitation.inviter_id), "invitation": invitation.secret}
         if self.site.settings.joining != "approval":
             return {}
-        reason = check_text(reason, "reason", REASON_MIN_LENGTH, REASON_MAX_LENGTH)
+        reason = check_text(reason, "reason", forms.REASON_MIN_LENGTH, forms.REASON_MAX_LENGTH)
         await self._enqueue(handle, network, now_ms)
         return {"reason": reason, "network": network}
 
@@ -167,20 +144,20 @@ class JoiningService(Service):
     async def _enqueue(self, handle: str, network: str, now_ms: int) -> None:
         """Store an application before its account, so that no crash hides it. Raises SignUpClosed, HandleTaken."""
         if await self.accounts.accounts.is_handle_claimed(handle):
-            raise HandleTaken
+            raise errors.HandleTaken
         sign_ups, length = await run_together(self.joining.count_sign_up(network), self.joining.applications.count())
         if sign_ups > APPLICATIONS_PER_NETWORK or length >= APPLICATIONS_CAP:
-            raise SignUpClosed
+            raise errors.SignUpClosed
         await self.joining.applications.add(handle, now_ms, keeps_time=True)
 
-    async def find_application(self, account_id: AccountId) -> Application:
+    async def find_application(self, account_id: AccountId) -> values.Application:
         """Return the application that the account stored at its sign-up, with the decision."""
         return (await self.joining.find_applications([account_id]))[account_id]
 
     async def count_waiting(self) -> int:
         return await self.joining.applications.count()
 
-    async def waiting(self, after_ms: int, limit: int) -> tuple[list[WaitingAccount], int | None]:
+    async def waiting(self, after_ms: int, limit: int) -> tuple[list[values.WaitingAccount], int | None]:
         """Return the oldest accounts that wait after a time, and the time from which the next page continues."""
         queue = await self.joining.applications.oldest(limit, after_ms)
         ids = await self.accounts.find_ids_by_handle(handle for handle, _applied_ms in queue)
@@ -200,7 +177,7 @@ class JoiningService(Service):
             elif author is not None and author.state == WAITING:
                 row, count = mails[author.id], counts[application.network]
                 address = row.address or row.pending
-                page.append(WaitingAccount(author, applied_ms, application, address, bool(row.address), count))
+                page.append(values.WaitingAccount(author, applied_ms, application, address, bool(row.address), count))
             elif not is_deleted or applied_ms < self.clock.now_ms() - UNFINISHED_MS:
                 await self.joining.applications.remove(handle)  # withdrawn, or the sign-up has failed
         return page, queue[-1][1] if len(queue) == limit else None
@@ -214,8 +191,8 @@ class JoiningService(Service):
 
         Raises FieldErrors, AlreadyDecided, AccountNotFound.
         """
-        text = check_text(text, "text", 1, ANSWER_MAX_LENGTH)
-        delete_ms = self.clock.now_ms() + REFUSAL_KEPT_MS
+        text = check_text(text, "text", 1, forms.ANSWER_MAX_LENGTH)
+        delete_ms = self.clock.now_ms() + values.REFUSAL_KEPT_MS
         if (await self.accounts.get(account_id)).state == WAITING:  # else the entry may be that of another deletion
             await self.accounts.accounts.deletions.add(account_id, delete_ms)
         await self._decide(account_id, decider_id, WAITING, text, delete_ms)
@@ -232,14 +209,14 @@ class JoiningService(Service):
         if not (await self.find_application(account_id)).decided_by:
             await self.joining.applications.add(account.handle, account.created_ms, keeps_time=True)
         elif not account.delete_ms:
-            delete_ms = self.clock.now_ms() + REFUSAL_KEPT_MS
+            delete_ms = self.clock.now_ms() + values.REFUSAL_KEPT_MS
             await self.accounts.accounts.deletions.add(account_id, delete_ms)
             await self.accounts.accounts.edit(account_id, {"delete_ms": str(delete_ms)})
         return changed
 
     async def mark_refusal_read(self, account: Account) -> None:
         """Delete a refused account an hour after its owner has read the refusal for the first time."""
-        delete_ms = self.clock.now_ms() + READ_REFUSAL_KEPT_MS
+        delete_ms = self.clock.now_ms() + values.READ_REFUSAL_KEPT_MS
         if account.delete_ms > delete_ms:
             await self.accounts.accounts.deletions.add(AccountId(account.id), delete_ms)
             await self.accounts.accounts.edit(AccountId(account.id), {"delete_ms": str(delete_ms)})
@@ -250,14 +227,14 @@ class JoiningService(Service):
         account = await self.accounts.get(account_id)
         earlier = await self.joining.decide(account_id, [decider_id, self.clock.now_ms(), state, refusal, delete_ms])
         if earlier < 0:
-            raise AccountNotFound
+            raise errors.AccountNotFound
         if earlier:
             decider = await self.accounts.find(AccountId(earlier))
-            raise AlreadyDecided(decider.handle if decider else "?")
+            raise errors.AlreadyDecided(decider.handle if decider else "?")
         log.info("application_decided", account=account_id, state=state)
         await self._finish(account_id, account.handle, await self.find_application(account_id))
 
-    async def _finish(self, account_id: AccountId, handle: str, application: Application) -> None:
+    async def _finish(self, account_id: AccountId, handle: str, application: values.Application) -> None:
         """Perform a decision, and then remove the application from the queue. It may be repeated."""
         kind: MailKind = "refused" if application.refusal else "approved"
         context = {"lines": application.refusal} if application.refusal else {}
@@ -273,7 +250,7 @@ class JoiningService(Service):
             return False
         return account.is_staff or self.site.settings.members_invite
 
-    async def invitations(self, account_id: AccountId) -> dict[str, Invitation]:
+    async def invitations(self, account_id: AccountId) -> dict[str, values.Invitation]:
         """Return the invitations of the account by the random text of their code, the newest first."""
         return await self.joining.invitations(account_id)
 
@@ -282,48 +259,51 @@ class JoiningService(Service):
         found = await self.joining.find_applications(account_ids)
         return [account_id for account_id, application in found.items() if application.inviter_id == inviter_id]
 
-    async def invite(self, account: Account, *, uses: int, days: str, note: str) -> InvitationCode:
+    async def invite(self, account: Account, *, uses: int, days: str, note: str) -> values.InvitationCode:
         """Make an invitation. Raises Forbidden, FieldErrors."""
         if not self.may_invite(account):
             raise Forbidden
-        if not 1 <= uses <= INVITATION_USES_CAP or days not in INVITATION_DAYS:
-            raise FieldErrors({"uses" if days in INVITATION_DAYS else "days": _("This is not one of the choices.")})
-        note = check_text(note, "note", 0, INVITATION_NOTE_MAX_LENGTH)
-        code, now_ms = InvitationCode.generate(AccountId(account.id)), self.clock.now_ms()
+        if not 1 <= uses <= forms.INVITATION_USES_CAP or days not in forms.INVITATION_DAYS:
+            raise errors.FieldErrors(
+                {"uses" if days in forms.INVITATION_DAYS else "days": _("This is not one of the choices.")}
+            )
+        note = check_text(note, "note", 0, forms.INVITATION_NOTE_MAX_LENGTH)
+        code, now_ms = values.InvitationCode.generate(AccountId(account.id)), self.clock.now_ms()
         await self.accounts.limits.enforce_bytes("invitations", AccountId(account.id), len(note.encode()))
-        row = Invitation(now_ms, now_ms + INVITATION_DAYS[days] * DAY_MS, uses, note)
+        row = values.Invitation(now_ms, now_ms + forms.INVITATION_DAYS[days] * DAY_MS, uses, note)
         if await self.joining.replace_invitation(code, None, row) < 0:
-            raise FieldErrors({"uses": _("You have as many invitations as this site allows. End one first.")})
+            raise errors.FieldErrors({"uses": _("You have as many invitations as this site allows. End one first.")})
         return code
 
     async def end_invitation(self, account_id: AccountId, secret: str) -> bool:
         """End an invitation, and delete it if nobody has used it. Return whether it existed."""
         return await self.joining.change_invitation(
-            InvitationCode(account_id, secret), lambda row: structs.replace(row, is_ended=True) if row.handles else None
+            values.InvitationCode(account_id, secret),
+            lambda row: structs.replace(row, is_ended=True) if row.handles else None,
         )
 
-    async def _find_inviter(self, text: str, handle: str) -> tuple[InvitationCode, Account]:
+    async def _find_inviter(self, text: str, handle: str) -> tuple[values.InvitationCode, Account]:
         """Return an invitation that the handle may use, and the account that invites. Raises InvitationInvalid."""
-        code = InvitationCode.parse(text)
+        code = values.InvitationCode.parse(text)
         if code is None:
-            raise InvitationInvalid
+            raise errors.InvitationInvalid
         row, inviter = await run_together(self.joining.find_invitation(code), self.accounts.find(code.inviter_id))
         is_usable = row is not None and row.is_usable_by(handle, self.clock.now_ms())
         if not is_usable or inviter is None or not self.may_invite(inviter):
-            raise InvitationInvalid
+            raise errors.InvitationInvalid
         return code, inviter
 
-    async def _take_use(self, text: str, handle: str) -> InvitationCode:
+    async def _take_use(self, text: str, handle: str) -> values.InvitationCode:
         """Count a use for the handle, once. Raises InvitationInvalid."""
         code, _inviter = await self._find_inviter(text, handle)
 
-        def add_handle(row: Invitation) -> Invitation:
+        def add_handle(row: values.Invitation) -> values.Invitation:
             if not row.is_usable_by(handle, self.clock.now_ms()):
-                raise InvitationInvalid
+                raise errors.InvitationInvalid
             return row if handle in row.handles else structs.replace(row, handles=(*row.handles, handle))
 
         if not await self.joining.change_invitation(code, add_handle):
-            raise InvitationInvalid
+            raise errors.InvitationInvalid
         return code
 
     async def _return_use(self, text: str, handle: str) -> None:
@@ -331,7 +311,7 @@ class JoiningService(Service):
 
         After any other error the handle keeps the use, since a concurrent sign-up of the handle may share it.
         """
-        code = InvitationCode.parse(text)
+        code = values.InvitationCode.parse(text)
         account = await self.accounts.find_by_handle(handle)
         if code is None or account is None:
             return
@@ -347,10 +327,10 @@ def check_text(text: str, field: str, shortest: int, longest: int) -> str:
         cleaned = clean_text(text, longest)
     except InvalidText as error:
         if error.code != "too_long":
-            raise FieldErrors({field: _("This text has characters that cannot be shown.")}) from None
+            raise errors.FieldErrors({field: _("This text has characters that cannot be shown.")}) from None
         message = ngettext("Write at most %(most)d character.", "Write at most %(most)d characters.", longest)
-        raise FieldErrors({field: message % {"most": longest}}) from None
+        raise errors.FieldErrors({field: message % {"most": longest}}) from None
     if len(cleaned) < shortest:
         message = ngettext("Write at least %(least)d character.", "Write at least %(least)d characters.", shortest)
-        raise FieldErrors({field: message % {"least": shortest}})
+        raise errors.FieldErrors({field: message % {"least": shortest}})
     return cleaned

@@ -16,21 +16,12 @@ from msgspec.structs import replace
 
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED, NO_ACCOUNT_ID
+from accounts.mail import values
 from accounts.mail.links import confirmation_token, reset_token, unsubscribe_token
 from accounts.mail.message import UNSUBSCRIBE_PATH, build_message
 from accounts.mail.queue import DUE_INTERVAL_S, MAILS_AT_ONCE, MailQueue
 from accounts.mail.repository import MailRepository
 from accounts.mail.service import MailService
-from accounts.mail.values import (
-    MAIL_MAX_AGE_MS,
-    REASON_MAX_LENGTH,
-    RETRY_DELAYS_MS,
-    MailState,
-    RequestReset,
-    SendMail,
-    SentMail,
-    decode_job,
-)
 from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource
 from socialsite.recipes.job import PermanentFailure
@@ -64,8 +55,8 @@ class MailSending:
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Perform one job. Raises PermanentFailure if it can never succeed."""
-        job = decode_job(payload)
-        if isinstance(job, RequestReset):
+        job = values.decode_job(payload)
+        if isinstance(job, values.RequestReset):
             await self._add_reset_mail(job)
             return ()
         account = await self.accounts.find(job.account_id)
@@ -76,22 +67,22 @@ class MailSending:
             await self._send(job, account, payload)
         return ()
 
-    async def _add_reset_mail(self, request: RequestReset) -> None:
+    async def _add_reset_mail(self, request: values.RequestReset) -> None:
         """Add a mail with the link of a reset, if an account has the address. A repetition adds no second mail."""
         account = await self.mail.find_by_address(request.address)
-        is_old = self.clock.now_ms() - request.created_ms > MAIL_MAX_AGE_MS
+        is_old = self.clock.now_ms() - request.created_ms > values.MAIL_MAX_AGE_MS
         if account is not None and account.can_reset_password and not is_old:
             receiver = await self.mail.find(AccountId(account.id))
             receiver = dataclasses.replace(receiver, language=request.language)
             await self.mail.add_mail(AccountId(account.id), "reset", receiver, mail_id=request.id)
 
-    async def _send(self, job: SendMail, account: Account | None, payload: bytes) -> None:
+    async def _send(self, job: values.SendMail, account: Account | None, payload: bytes) -> None:
         stored = await self.mails.find_mail(job.account_id, job.id)
         if stored is not None and stored.state == "sent":
             return
         now_ms, tries = self.clock.now_ms(), (stored.tries if stored else 0) + 1
-        mail = SentMail(job.kind, job.address, "sending", now_ms, tries)
-        if now_ms - job.created_ms > MAIL_MAX_AGE_MS:
+        mail = values.SentMail(job.kind, job.address, "sending", now_ms, tries)
+        if now_ms - job.created_ms > values.MAIL_MAX_AGE_MS:
             await self._fail(job, mail, "the mail is too old")
         await self.mails.store_mail(job.account_id, job.id, mail)
         try:
@@ -105,26 +96,30 @@ class MailSending:
         await self._store(job, mail, "sent")
         log.info("mail_sent", account=job.account_id, kind=job.kind, mail=job.id, tries=tries)
 
-    async def _handle_failure(self, job: SendMail, mail: SentMail, payload: bytes, error: Exception) -> None:
+    async def _handle_failure(
+        self, job: values.SendMail, mail: values.SentMail, payload: bytes, error: Exception
+    ) -> None:
         """Postpone the mail. Raises PermanentFailure if a server refused it for good, or if this was the last try."""
         if refusal := find_refusal(error):
             await self._store(job, replace(mail, reason=refusal), "refused")
             raise PermanentFailure(f"refused: {refusal}") from error
-        if mail.tries > len(RETRY_DELAYS_MS):
+        if mail.tries > len(values.RETRY_DELAYS_MS):
             await self._fail(job, mail, f"{mail.tries} tries failed, the last one with {error}", error)
         log.warning("mail_delayed", account=job.account_id, mail=job.id, tries=mail.tries, error=str(error))
-        await self.mail_queue.postpone(payload, self.clock.now_ms() + RETRY_DELAYS_MS[mail.tries - 1])
+        await self.mail_queue.postpone(payload, self.clock.now_ms() + values.RETRY_DELAYS_MS[mail.tries - 1])
         await self._store(job, mail, "delayed")
 
-    async def _fail(self, job: SendMail, mail: SentMail, reason: str, cause: Exception | None = None) -> NoReturn:
+    async def _fail(
+        self, job: values.SendMail, mail: values.SentMail, reason: str, cause: Exception | None = None
+    ) -> NoReturn:
         await self._store(job, replace(mail, tries=0), "failed")
         raise PermanentFailure(reason) from cause
 
-    async def _store(self, job: SendMail, mail: SentMail, state: MailState) -> None:
+    async def _store(self, job: values.SendMail, mail: values.SentMail, state: values.MailState) -> None:
         changed = replace(mail, state=state, at_ms=self.clock.now_ms())
         await self.mails.store_mail(job.account_id, job.id, changed)
 
-    def _find_facts(self, job: SendMail, account: Account | None) -> dict[str, str]:
+    def _find_facts(self, job: values.SendMail, account: Account | None) -> dict[str, str]:
         """Return the handle and the link of the mail."""
         facts = {} if account is None else {"handle": account.handle}
         if job.kind == "confirm_address":
@@ -147,4 +142,4 @@ def find_refusal(error: Exception) -> str | None:
         return None
     words = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
     plain = "".join(character if character.isprintable() else " " for character in words)
-    return f"{code} {plain}"[:REASON_MAX_LENGTH] if 500 <= code < 600 else None
+    return f"{code} {plain}"[: values.REASON_MAX_LENGTH] if 500 <= code < 600 else None

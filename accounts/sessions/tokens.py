@@ -11,17 +11,9 @@ import msgspec
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.models import Account
+from accounts.sessions import values
 from accounts.sessions.repository import SessionRepository
 from accounts.sessions.service import SessionService
-from accounts.sessions.values import (
-    DEVICE_MAX_LENGTH,
-    SESSION_SCHEMA_VERSION,
-    AccessToken,
-    BearerToken,
-    SessionRecord,
-    StoredSession,
-    TokenGrant,
-)
 from socialsite.ids import AccountId, ClientId, TimeSource
 from socialsite.service import Service
 from socialsite.store.commands import Command, Reply
@@ -39,14 +31,16 @@ class AccessTokenService(Service):
     store: Store
     clock: TimeSource
 
-    async def issue(self, account: Account | None, grant: TokenGrant) -> str:
+    async def issue(self, account: Account | None, grant: values.TokenGrant) -> str:
         """Return a new token of an account, or of the app itself. It is not stored and cannot be shown again."""
         data: dict[str, object] = {GRANT_KEY: msgspec.to_builtins(grant)}
         if account is not None:
             data |= {SESSION_KEY: str(account.id), HASH_SESSION_KEY: account.get_session_auth_hash()}
-        token = BearerToken.generate(AccountId(account.id) if account is not None else ClientId(grant.app_id))
+        token = values.BearerToken.generate(AccountId(account.id) if account is not None else ClientId(grant.app_id))
         now_ms = self.clock.now_ms()
-        stored = StoredSession(SESSION_SCHEMA_VERSION, now_ms, grant.app_name[:DEVICE_MAX_LENGTH], data)
+        stored = values.StoredSession(
+            values.SESSION_SCHEMA_VERSION, now_ms, grant.app_name[: values.DEVICE_MAX_LENGTH], data
+        )
         if account is None:
             await self.app_tokens.open(token, stored, now_ms)
         else:
@@ -55,16 +49,16 @@ class AccessTokenService(Service):
 
     def read_commands(self, text: str) -> list[Command]:
         """Return the commands that read a token, or none if this site cannot have issued the text."""
-        token = BearerToken.parse(text)
+        token = values.BearerToken.parse(text)
         if token is None:
             return []
         if isinstance(token.owner, int):
             return self.sessions.read_commands(self.tokens, token.owner, token.session_id)
         return self.app_tokens.read_commands(token.owner, token.session_id)
 
-    def parse_replies(self, text: str, replies: Sequence[Reply]) -> tuple[Account | None, AccessToken | None]:
+    def parse_replies(self, text: str, replies: Sequence[Reply]) -> tuple[Account | None, values.AccessToken | None]:
         """Return the account and the token from the replies to `read_commands`. Both are None if it is not valid."""
-        token = BearerToken.parse(text)
+        token = values.BearerToken.parse(text)
         if token is None:
             return None, None
         if isinstance(token.owner, int):
@@ -74,14 +68,14 @@ class AccessTokenService(Service):
         record = self.app_tokens.parse_session(*replies)
         return None, _build_token(token.session_id, None, record) if record else None
 
-    async def load(self, text: str) -> tuple[Account | None, AccessToken | None]:
+    async def load(self, text: str) -> tuple[Account | None, values.AccessToken | None]:
         """Return the account and the token of a text, or (None, None). Store the time of the last use."""
         commands = self.read_commands(text)
         account, token = self.parse_replies(text, await self.store.execute_all(commands) if commands else [])
         await self.touch(token)
         return account, token
 
-    async def touch(self, token: AccessToken | None) -> None:
+    async def touch(self, token: values.AccessToken | None) -> None:
         """Store the time of the last use, at most once in `touch_interval_ms`."""
         if token is None:
             return
@@ -91,13 +85,13 @@ class AccessTokenService(Service):
         else:
             await self.app_tokens.touch(ClientId(token.grant.app_id), token.id, *times)
 
-    async def list_tokens(self, account_id: AccountId) -> list[AccessToken]:
+    async def list_tokens(self, account_id: AccountId) -> list[values.AccessToken]:
         """Return the access tokens of an account; the last used comes first."""
         sessions = await self.tokens.list_sessions(account_id)
         tokens = (_build_token(token_id, account_id, record) for token_id, record in sessions)
         return [token for token in tokens if token is not None]
 
-    async def end(self, token: AccessToken) -> bool:
+    async def end(self, token: values.AccessToken) -> bool:
         """End a token. Return whether it was open."""
         if token.account_id is not None:
             return await self.sessions.end(token.account_id, token.id)
@@ -106,7 +100,7 @@ class AccessTokenService(Service):
     @staticmethod
     def reference(text: str) -> str:
         """Return the owner and the stored id of a token of an account, which are not secret."""
-        token = BearerToken.parse(text)
+        token = values.BearerToken.parse(text)
         assert token is not None
         return f"{token.owner}:{token.session_id}"
 
@@ -116,13 +110,15 @@ class AccessTokenService(Service):
         await self.sessions.end(AccountId(int(owner)), session_id)
 
 
-def _build_token(token_id: str, account_id: AccountId | None, record: SessionRecord) -> AccessToken | None:
+def _build_token(
+    token_id: str, account_id: AccountId | None, record: values.SessionRecord
+) -> values.AccessToken | None:
     """Return the token, or None if the stored value is damaged."""
     try:
-        grant = msgspec.convert(record.stored.data.get(GRANT_KEY), TokenGrant)
+        grant = msgspec.convert(record.stored.data.get(GRANT_KEY), values.TokenGrant)
     except msgspec.ValidationError:
         return None
-    return AccessToken(token_id, account_id, grant, record.stored.created_ms, record.last_used_ms)
+    return values.AccessToken(token_id, account_id, grant, record.stored.created_ms, record.last_used_ms)
 
 
 def parse_bearer(authorization: str) -> str | None:

@@ -12,33 +12,11 @@ from django.middleware.csrf import get_token
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
+from accounts import errors, forms
 from accounts.accounts.service import AccountService
 from accounts.domain import ACTIVE, SUSPENDED, WAITING, Preferences
-from accounts.errors import (
-    AccountNotFound,
-    AccountSuspended,
-    AccountWaiting,
-    DeletionPending,
-    FactorNeeded,
-    FieldErrors,
-    HandleTaken,
-    InvalidCredentials,
-    InvitationInvalid,
-    PasskeyRefused,
-    SignUpClosed,
-)
 from accounts.factors.passkeys import CONFIRM, FACTOR, LOGIN, PasskeyService
 from accounts.factors.service import FactorService
-from accounts.forms import (
-    FORM_ERRORS,
-    CodeForm,
-    LoginForm,
-    SignUpForm,
-    redisplay_form,
-    render_form,
-    validate_form,
-    validate_password_form,
-)
 from accounts.joining.service import JoiningService
 from accounts.mail.service import MailService
 from accounts.models import Account
@@ -73,13 +51,15 @@ async def _refuse_sign_up(request: SiteRequest, error: ApiError, code: str = "")
     return page_response(request, SIGNUP_TEMPLATE, page, get_error_status(error))
 
 
-@shows_errors(_refuse_sign_up, SignUpClosed, InvitationInvalid)
+@shows_errors(_refuse_sign_up, errors.SignUpClosed, errors.InvitationInvalid)
 async def signup_page(request: SiteRequest, code: str = "") -> HttpResponse:
     """Show the form of a new account, or the reason why there is none. `code` is that of an invitation."""
     inviter = await request.services[JoiningService].check(code)
-    form = SignUpForm(initial={"invitation": code}, asks_reason=request.services[JoiningService].asks_reason(code))
+    form = forms.SignUpForm(
+        initial={"invitation": code}, asks_reason=request.services[JoiningService].asks_reason(code)
+    )
     form.fields["handle"].widget.attrs["autofocus"] = True
-    return render_form(request, SIGNUP_TEMPLATE, form, page=_sign_up_page(request, inviter))
+    return forms.render_form(request, SIGNUP_TEMPLATE, form, page=_sign_up_page(request, inviter))
 
 
 def _sign_up_page(request: SiteRequest, inviter: Account | None) -> dict[str, object]:
@@ -88,7 +68,7 @@ def _sign_up_page(request: SiteRequest, inviter: Account | None) -> dict[str, ob
     return {"inviter": None if site.members_only else inviter, "welcome": site.welcome}
 
 
-@shows_errors(_refuse_sign_up, SignUpClosed, InvitationInvalid)
+@shows_errors(_refuse_sign_up, errors.SignUpClosed, errors.InvitationInvalid)
 @sensitive_variables()
 async def sign_up(request: SiteRequest) -> HttpResponse:
     """Create an account and sign it in. The response is 201 with the account. Pages continue with /welcome/.
@@ -98,10 +78,10 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     await request.services[ActionLimits].enforce(request.caller, "signup")  # before the form is read
     data, joining = get_form_data(request), request.services[JoiningService]
     code = data.get("invitation", "")
-    form = SignUpForm(data, asks_reason=joining.asks_reason(code))
+    form = forms.SignUpForm(data, asks_reason=joining.asks_reason(code))
     inviter = await joining.check(code, data.get("handle", ""))
     try:
-        fields = await validate_password_form(form, is_known=False)
+        fields = await forms.validate_password_form(form, is_known=False)
         account = await joining.sign_up(
             handle=fields["handle"],
             password=fields["password1"],
@@ -112,11 +92,11 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
             caller=request.caller,
             preferences=None if wants_json(request) else Preferences(onboarding_step=1),
         )
-    except FieldErrors as error:
-        faults = FieldErrors({**await _find_handle_fault(request, form), **error.fields})
-        return redisplay_form(request, SIGNUP_TEMPLATE, form, faults, _sign_up_page(request, inviter))
-    except FORM_ERRORS as error:
-        return redisplay_form(request, SIGNUP_TEMPLATE, form, error, _sign_up_page(request, inviter))
+    except errors.FieldErrors as error:
+        faults = errors.FieldErrors({**await _find_handle_fault(request, form), **error.fields})
+        return forms.redisplay_form(request, SIGNUP_TEMPLATE, form, faults, _sign_up_page(request, inviter))
+    except forms.FORM_ERRORS as error:
+        return forms.redisplay_form(request, SIGNUP_TEMPLATE, form, error, _sign_up_page(request, inviter))
     if account.is_active:
         await sign_in(request, account)
     if fields["address"]:
@@ -135,40 +115,40 @@ async def check_sign_up(request: SiteRequest) -> HttpResponse:
     await request.services[ActionLimits].enforce(request.caller, "complete")
     data, faults = get_form_data(request), dict[str, LazyText]()
     await request.services[JoiningService].check(data.get("invitation", ""), data.get("handle", ""))
-    form = SignUpForm(data)
+    form = forms.SignUpForm(data)
     try:
-        await validate_password_form(form, is_known=False)
-    except FieldErrors as error:
+        await forms.validate_password_form(form, is_known=False)
+    except errors.FieldErrors as error:
         faults.update(error.fields)
     faults.update(await _find_handle_fault(request, form))
     named = {name: str(faults[name]) for name in ("handle", "password1") if data.get(name) and name in faults}
     return json_response({"fields": named})
 
 
-async def _find_handle_fault(request: SiteRequest, form: SignUpForm) -> Mapping[str, LazyText]:
+async def _find_handle_fault(request: SiteRequest, form: forms.SignUpForm) -> Mapping[str, LazyText]:
     """Return why a well-formed handle cannot be had, by the name of its field, or an empty mapping."""
     if handle := form.cleaned_data.get("handle"):
         try:
             await request.services[JoiningService].check_handle(handle)
-        except HandleTaken as error:
+        except errors.HandleTaken as error:
             return {"handle": error.message}
-        except FieldErrors as error:
+        except errors.FieldErrors as error:
             return error.fields
     return {}
 
 
 async def login_page(request: SiteRequest) -> HttpResponse:
-    form = LoginForm(initial={"next": request.GET.get("next", "")})
+    form = forms.LoginForm(initial={"next": request.GET.get("next", "")})
     form.fields["username"].widget.attrs["autofocus"] = True
-    return render_form(request, "accounts/login.html", form)
+    return forms.render_form(request, "accounts/login.html", form)
 
 
 @sensitive_variables()
 async def log_in(request: SiteRequest) -> HttpResponse:
     """Sign in. The response is 200 with the account. An unknown handle and a wrong password have the same response."""
-    form = LoginForm(get_form_data(request))
+    form = forms.LoginForm(get_form_data(request))
     try:
-        fields = validate_form(form)
+        fields = forms.validate_form(form)
         account = await request.services[AccountService].authenticate(
             fields["username"],
             fields["password"],
@@ -177,16 +157,16 @@ async def log_in(request: SiteRequest) -> HttpResponse:
             keep=fields["keep"],
         )
         if account is None:
-            raise InvalidCredentials
-    except FORM_ERRORS as error:
-        if isinstance(error, AccountWaiting):
+            raise errors.InvalidCredentials
+    except forms.FORM_ERRORS as error:
+        if isinstance(error, errors.AccountWaiting):
             waiting = await request.services[AccountService].get(error.account_id)
             return await _begin_pending(request, waiting, error, WAITING_PATH)
-        if isinstance(error, AccountSuspended) and error.account_id is not None and not wants_json(request):
+        if isinstance(error, errors.AccountSuspended) and error.account_id is not None and not wants_json(request):
             return await _continue_login(request, await request.services[AccountService].get(error.account_id), "")
-        if isinstance(error, DeletionPending):
+        if isinstance(error, errors.DeletionPending):
             form.fields["keep"].widget = CheckboxInput()
-        return redisplay_form(request, "accounts/login.html", form, error)
+        return forms.redisplay_form(request, "accounts/login.html", form, error)
     return await _continue_login(request, account, fields["next"])
 
 
@@ -194,7 +174,7 @@ async def _continue_login(request: SiteRequest, account: Account, next_url: str)
     """Ask for the second factor if the account has one, else finish the log-in."""
     if (await request.services[FactorService].find(AccountId(account.id))).is_set:
         query = f"?{urlencode({'next': next_url})}" if next_url else ""
-        return await _begin_pending(request, account, FactorNeeded(), FACTOR_PATH + query)
+        return await _begin_pending(request, account, errors.FactorNeeded(), FACTOR_PATH + query)
     return await _finish_login(request, account)
 
 
@@ -244,13 +224,15 @@ async def factor_page(request: SiteRequest, error: ApiError | None = None) -> Ht
     factors = await request.services[FactorService].find(AccountId(account.id))
     page = {"has_passkey": bool(factors.passkeys), "has_totp": factors.totp is not None}
     if error is not None:
-        return redisplay_form(request, "accounts/factor.html", CodeForm(get_form_data(request)), error, page)
-    form = CodeForm(initial={"next": request.GET.get("next", "")})
+        return forms.redisplay_form(
+            request, "accounts/factor.html", forms.CodeForm(get_form_data(request)), error, page
+        )
+    form = forms.CodeForm(initial={"next": request.GET.get("next", "")})
     form.fields["code"].widget.attrs["autofocus"] = not factors.passkeys
-    return render_form(request, "accounts/factor.html", form, lambda: page, page)
+    return forms.render_form(request, "accounts/factor.html", form, lambda: page, page)
 
 
-@shows_errors(factor_page, *FORM_ERRORS)
+@shows_errors(factor_page, *forms.FORM_ERRORS)
 @sensitive_variables()
 async def log_in_with_factor(request: SiteRequest) -> HttpResponse:
     """Finish a pending log-in with a code or a passkey. The response is that of a log-in."""
@@ -284,11 +266,11 @@ async def log_in_with_passkey(request: SiteRequest) -> HttpResponse:
         account_id = await services[PasskeyService].check(LOGIN, None, credential, request.caller)
         account = await services[AccountService].get(account_id)
         if account.state not in (ACTIVE, SUSPENDED) or account.is_leaving:
-            raise PasskeyRefused
-    except (AccountNotFound, PasskeyRefused) as error:
+            raise errors.PasskeyRefused
+    except (errors.AccountNotFound, errors.PasskeyRefused) as error:
         if wants_json(request):
-            raise PasskeyRefused from error
-        messages.error(request, str(PasskeyRefused.message), fail_silently=True)
+            raise errors.PasskeyRefused from error
+        messages.error(request, str(errors.PasskeyRefused.message), fail_silently=True)
         has_next = bool(get_form_data(request).get("next"))
         return redirect_with_next(request, settings.LOGIN_URL) if has_next else SeeOther(settings.LOGIN_URL)
     return await _finish_login(request, account, "passkey")

@@ -10,21 +10,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 from msgspec import structs
 
+from accounts import forms
 from accounts.accounts.service import AccountService
 from accounts.domain import QUOTE_POLICIES
-from accounts.forms import (
-    FORM_ERRORS,
-    ChangePasswordForm,
-    DeleteAccountForm,
-    EndSessionForm,
-    SettingsForm,
-    parse_choice,
-    redisplay_form,
-    render_form,
-    show_form,
-    validate_form,
-    validate_password_form,
-)
 from accounts.mail.service import MailService
 from accounts.presenters import account_json, preferences_json
 from accounts.profile_texts import PROFILE_TEXTS, split_texts
@@ -63,8 +51,8 @@ async def overview_page(request: SiteRequest) -> HttpResponse:
 
 async def settings_page(request: SiteRequest) -> HttpResponse:
     account = require_account(request)
-    form = SettingsForm(initial=_profile_initial(request), account=account)
-    return render_form(request, "accounts/settings.html", form, lambda: {"account": account_json(account)})
+    form = forms.SettingsForm(initial=_profile_initial(request), account=account)
+    return forms.render_form(request, "accounts/settings.html", form, lambda: {"account": account_json(account)})
 
 
 async def edit_profile(request: SiteRequest) -> HttpResponse:
@@ -75,7 +63,7 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     account, form, accounts = require_account(request), bind_profile_form(request), request.services[AccountService]
     changed, account_id = get_changed_fields(request), AccountId(account.id)
     try:
-        values = validate_form(form)
+        values = forms.validate_form(form)
         private, discoverable = (values[name] if name in changed else None for name in ("private", "discoverable"))
         inputs = _profile_initial(request) | {name: value for name, value in values.items() if name in changed}
         texts = {
@@ -87,16 +75,16 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
                 account_id=account_id, change=lambda old: structs.replace(old, is_discoverable=discoverable)
             )
             edited = await accounts.get(account_id)
-    except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/settings.html", form, error)
+    except forms.FORM_ERRORS as error:
+        return forms.redisplay_form(request, "accounts/settings.html", form, error)
     return done(request, {"account": account_json(edited)}, default=SETTINGS_PATH, message=_("Your profile is saved."))
 
 
-def bind_profile_form(request: SiteRequest) -> SettingsForm:
+def bind_profile_form(request: SiteRequest) -> forms.SettingsForm:
     """Return the form with the sent values. A field that was not sent has its current value."""
     shown = _profile_initial(request)
     fields = {f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request)
-    return SettingsForm(fields, account=require_account(request))
+    return forms.SettingsForm(fields, account=require_account(request))
 
 
 async def preferences_page(request: SiteRequest) -> HttpResponse:
@@ -124,11 +112,11 @@ async def edit_preferences(request: SiteRequest) -> HttpResponse:
     """Change the submitted preferences. Absent fields stay. Raises Invalid."""
     fields, changes = get_form_data(request), dict[str, Any]()
     if "open_warnings" in fields:
-        changes["opens_warnings"] = parse_choice("open_warnings", fields["open_warnings"], ("0", "1")) == "1"
+        changes["opens_warnings"] = forms.parse_choice("open_warnings", fields["open_warnings"], ("0", "1")) == "1"
     if "show_replies" in fields:
-        changes["shows_replies"] = parse_choice("show_replies", fields["show_replies"], ("0", "1")) == "1"
+        changes["shows_replies"] = forms.parse_choice("show_replies", fields["show_replies"], ("0", "1")) == "1"
     if "quote_policy" in fields:
-        changes["quote_policy"] = parse_choice("quote_policy", fields["quote_policy"], QUOTE_POLICIES)
+        changes["quote_policy"] = forms.parse_choice("quote_policy", fields["quote_policy"], QUOTE_POLICIES)
     if "language" in fields:
         changes["language"] = fields["language"] or None
     if languages := fields.values_of("languages"):  # the page also sends an empty value, so that none can be chosen
@@ -142,15 +130,15 @@ async def edit_preferences(request: SiteRequest) -> HttpResponse:
 
 async def password_page(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     require_account(request)
-    return show_form(request, "accounts/password.html", ChangePasswordForm, error, {})
+    return forms.show_form(request, "accounts/password.html", forms.ChangePasswordForm, error, {})
 
 
-@shows_errors(password_page, *FORM_ERRORS)
+@shows_errors(password_page, *forms.FORM_ERRORS)
 @sensitive_variables()
 async def change_password(request: SiteRequest) -> HttpResponse:
     """End all other sessions, and continue this session with a new token."""
-    account, form = require_account(request), ChangePasswordForm(get_form_data(request))
-    fields = await validate_password_form(form, account, is_known=True)
+    account, form = require_account(request), forms.ChangePasswordForm(get_form_data(request))
+    fields = await forms.validate_password_form(form, account, is_known=True)
     changed = await request.services[AccountService].change_password(
         account=account,
         old=fields["old_password"],
@@ -173,7 +161,7 @@ async def end_session(request: SiteRequest) -> HttpResponse:
     It is no error if the session has ended before.
     """
     account_id = require_viewer_id(request)
-    session_id = validate_form(EndSessionForm(get_form_data(request)))["session"]
+    session_id = forms.validate_form(forms.EndSessionForm(get_form_data(request)))["session"]
     is_own = session_id in ("all", get_session(request).session_id)
     if session_id == "all":
         await request.services[SessionService].end_all(account_id)
@@ -189,14 +177,14 @@ async def end_session(request: SiteRequest) -> HttpResponse:
 async def delete_page(request: SiteRequest, error: ApiError | None = None) -> HttpResponse:
     require_account(request)
     page = {"grace_days": django_settings.DELETION_GRACE_DAYS}
-    return show_form(request, "accounts/delete.html", DeleteAccountForm, error, page)
+    return forms.show_form(request, "accounts/delete.html", forms.DeleteAccountForm, error, page)
 
 
-@shows_errors(delete_page, *FORM_ERRORS)
+@shows_errors(delete_page, *forms.FORM_ERRORS)
 @sensitive_variables()
 async def delete_account(request: SiteRequest) -> HttpResponse:
     account, services = require_account(request), request.services
-    await check_own_password(request, validate_form(DeleteAccountForm(get_form_data(request)))["password"])
+    await check_own_password(request, forms.validate_form(forms.DeleteAccountForm(get_form_data(request)))["password"])
     delete_ms = await services[AccountService].request_deletion(account_id=AccountId(account.id))
     await sign_out(request)
     if delete_ms:

@@ -32,15 +32,8 @@ from accounts.sanctions.sanction import (
     SanctionKind,
 )
 from accounts.sanctions.texts import STARTING_TEXTS, describe_kind
+from socialsite.admin import errors
 from socialsite.admin.audit_log import OPERATOR, Actor, AuditLog
-from socialsite.admin.errors import (
-    AppealDecided,
-    AppealOfOwnDecision,
-    CannotModerateSelf,
-    CannotModerateStaff,
-    CannotUndo,
-    NotSuspended,
-)
 from socialsite.characters import normalize
 from socialsite.container import Services
 from socialsite.errors import ApiError, NotFound
@@ -64,9 +57,9 @@ async def get_target(services: Services, actor: Actor, account_id: AccountId) ->
     if account is None or account.state == DELETED:
         raise AccountNotFound
     if account_id == actor.account_id:
-        raise CannotModerateSelf
+        raise errors.CannotModerateSelf
     if actor != OPERATOR and (member is None or not outranks(member, account)):
-        raise CannotModerateStaff
+        raise errors.CannotModerateStaff
     return account
 
 
@@ -122,7 +115,7 @@ class SanctionService:
         if kind == "silence" and until_ms <= now_ms:
             raise FieldErrors({"duration": _("Please choose how long.")})
         if kind == "delete" and account.state != SUSPENDED:
-            raise NotSuspended
+            raise errors.NotSuspended
         new_id = await self._choose_id(account_id, kind, text, id)
         sanction = Sanction(
             kind, new_id, account_id, AccountId(actor.account_id), text, now_ms, until_ms, tuple(report_ids), posts,
@@ -143,7 +136,7 @@ class SanctionService:
         await get_target(self._services, actor, account_id)
         sanction = await self._sanctions.find(account_id, id)
         if not sanction.is_undoable and not sanction.undo_ms:
-            raise CannotUndo
+            raise errors.CannotUndo
         await self._record(actor, "undo", sanction)
         return await self.take_back(actor, sanction)
 
@@ -166,15 +159,15 @@ class SanctionService:
         answer = _clean_text(answer, "answer")
         sanction = await self._sanctions.find(account_id, id)
         if not sanction.is_appeal_open:
-            raise AppealDecided
+            raise errors.AppealDecided
         if sanction.actor_id == actor.account_id and await self.has_other_deciders(actor):
-            raise AppealOfOwnDecision
+            raise errors.AppealOfOwnDecision
         await self._record(actor, "appeal_accepted" if accept else "appeal_refused", sanction)
         now_ms, actor_id = self._services.clock.now_ms(), AccountId(actor.account_id)
 
         def decide(each: Sanction) -> Sanction:
             if each.appeal is None or each.appeal.decided_ms:
-                raise AppealDecided
+                raise errors.AppealDecided
             appeal = replace(each.appeal, decided_ms=now_ms, decider_id=actor_id, is_accepted=accept, answer=answer)
             decided = replace(each, appeal=appeal)
             return decided.with_undo(actor_id, now_ms) if accept and each.is_undoable else decided

@@ -11,33 +11,12 @@ import logging
 from collections import defaultdict
 from typing import TypeVar
 
-from socialsite.analytics import prometheus
-from socialsite.analytics.metrics import (
-    ACCOUNTS_BY_POSTS,
-    ACCOUNTS_BY_REQUESTS,
-    ACTIVE_ACCOUNTS,
-    DELIVERIES,
-    DELIVERY_LATENCY,
-    ERRORS,
-    PAGE_VIEWS,
-    POSTS,
-    REQUESTS,
-    SiteMetric,
-)
+from socialsite.analytics import metrics, prometheus
 from socialsite.batches import batches
 from socialsite.ids import TimeSource
+from socialsite.recipes import time_series
 from socialsite.recipes.buffer import Change, Entity, TimestampedValue, add_command
 from socialsite.recipes.partial import group_by_node
-from socialsite.recipes.time_series import (
-    ALL_MEMBERS,
-    DistinctMetric,
-    Metric,
-    MetricEvent,
-    RankedMetric,
-    count_commands,
-    distinct_commands,
-    rank_commands,
-)
 from socialsite.store import Command, Node, Store, StoreError
 from socialsite.store.commands import routing_key
 
@@ -62,10 +41,10 @@ class Meter:
     def __init__(self, store: Store, clock: TimeSource) -> None:
         self._store = store
         self._clock = clock
-        self._events: dict[MetricEvent, int] = {}
+        self._events: dict[time_series.MetricEvent, int] = {}
         # The keys include the time, so that events before midnight count for their day if they are written after it.
-        self._distinct_accounts: dict[tuple[DistinctMetric, int], set[int]] = defaultdict(set)
-        self._scores: dict[tuple[RankedMetric, int], dict[int, int]] = defaultdict(dict)
+        self._distinct_accounts: dict[tuple[time_series.DistinctMetric, int], set[int]] = defaultdict(set)
+        self._scores: dict[tuple[time_series.RankedMetric, int], dict[int, int]] = defaultdict(dict)
         self._changes: dict[Entity, Change] = {}
         self._seen_since_ms: dict[int, int] = {}  # account id -> start of the interval
         self._pending_commands: list[Command] = []
@@ -75,34 +54,36 @@ class Meter:
 
     # Events
 
-    def count(self, metric: SiteMetric, member: str | None = None, amount: int = 1) -> None:
+    def count(self, metric: metrics.SiteMetric, member: str | None = None, amount: int = 1) -> None:
         """Count an event of the site. `member` is the rule or status, if the metric has members."""
-        self._count_series(metric, ALL_MEMBERS, amount)
+        self._count_series(metric, time_series.ALL_MEMBERS, amount)
         if member is not None:
             self._count_series(metric, member, amount)
         if metric.counter is not None:
             prometheus.count(metric.counter, member, amount)
 
     def count_post(self, author_id: int) -> None:
-        self.count(POSTS)
-        self._count_ranked(ACCOUNTS_BY_POSTS, author_id)
+        self.count(metrics.POSTS)
+        self._count_ranked(metrics.ACCOUNTS_BY_POSTS, author_id)
 
     def count_deliveries(self, entries: int, latency_ms: int) -> None:
         """Count `entries` that were added to timelines `latency_ms` after the post's id was made."""
         if entries:
-            self.count(DELIVERIES, amount=entries)
-            self._count_series(DELIVERY_LATENCY.metric, DELIVERY_LATENCY.bucket_name(latency_ms), entries)
-            DELIVERY_LATENCY.histogram.observe(latency_ms / 1000)
+            self.count(metrics.DELIVERIES, amount=entries)
+            self._count_series(
+                metrics.DELIVERY_LATENCY.metric, metrics.DELIVERY_LATENCY.bucket_name(latency_ms), entries
+            )
+            metrics.DELIVERY_LATENCY.histogram.observe(latency_ms / 1000)
 
     def count_response(self, status: int, *, is_page: bool, account_id: int | None) -> None:
         """Count an answered request. `is_page` means that an HTML page was requested by GET."""
-        self.count(REQUESTS)
+        self.count(metrics.REQUESTS)
         if is_page and status == 200:
-            self.count(PAGE_VIEWS)
+            self.count(metrics.PAGE_VIEWS)
         if status >= 500:
-            self.count(ERRORS, str(status))
+            self.count(metrics.ERRORS, str(status))
         if account_id is not None:
-            self._count_ranked(ACCOUNTS_BY_REQUESTS, account_id)
+            self._count_ranked(metrics.ACCOUNTS_BY_REQUESTS, account_id)
             self._mark_seen(account_id)
 
     def count_view(self, entity: Entity) -> None:
@@ -115,14 +96,14 @@ class Meter:
 
     # Tables in memory
 
-    def _count_series(self, metric: Metric, member: str, amount: int) -> None:
-        event = MetricEvent(metric, member, self._clock.now_ms() // 1000)
+    def _count_series(self, metric: time_series.Metric, member: str, amount: int) -> None:
+        event = time_series.MetricEvent(metric, member, self._clock.now_ms() // 1000)
         if event in self._events:
             self._events[event] += amount
         elif self._has_room(self._events):
             self._events[event] = amount
 
-    def _count_ranked(self, metric: RankedMetric, account_id: int) -> None:
+    def _count_ranked(self, metric: time_series.RankedMetric, account_id: int) -> None:
         scores = self._scores[metric, self._clock.now_ms() // MINUTE_MS]
         if account_id in scores or self._has_room(scores):
             scores[account_id] = scores.get(account_id, 0) + 1
@@ -135,7 +116,7 @@ class Meter:
         if len(self._seen_since_ms) >= MAX_PENDING:
             self._seen_since_ms.clear()  # costs at most one extra write for each account
         self._seen_since_ms[account_id] = since_ms
-        self._distinct_accounts[ACTIVE_ACCOUNTS, since_ms].add(account_id)
+        self._distinct_accounts[metrics.ACTIVE_ACCOUNTS, since_ms].add(account_id)
         self._get_change(Entity("account", account_id)).set_value("seen", TimestampedValue(now_ms, str(now_ms)))
 
     def _get_change(self, entity: Entity) -> Change:
@@ -174,11 +155,11 @@ class Meter:
         members, self._distinct_accounts = self._distinct_accounts, defaultdict(set)
         scores, self._scores = self._scores, defaultdict(dict)
         changes, self._changes = self._changes, {}
-        commands = count_commands(events)
+        commands = time_series.count_commands(events)
         for (distinct_metric, since_ms), account_ids in members.items():
-            commands += distinct_commands(distinct_metric, account_ids, since_ms)
+            commands += time_series.distinct_commands(distinct_metric, account_ids, since_ms)
         for (ranked_metric, minute), account_scores in scores.items():
-            commands += rank_commands(ranked_metric, account_scores, minute * MINUTE_MS)
+            commands += time_series.rank_commands(ranked_metric, account_scores, minute * MINUTE_MS)
         return commands + [add_command(entity, change, now_ms) for entity, change in changes.items()]
 
     def _requeue(self, commands: list[Command]) -> None:

@@ -8,20 +8,12 @@ placement map. So another migrator can continue or revert the migration.
 import asyncio
 from collections.abc import Collection
 
+from socialsite.migration import placement_map
 from socialsite.migration.errors import MigrationRefused, MigratorReplaced, ProcessesNotFollowing
 from socialsite.migration.key_copier import KeyCopier
 from socialsite.migration.key_inventory import KeyInventory, UnreportedWrites
 from socialsite.migration.migration_lock import MigrationLock
 from socialsite.migration.migration_session import MigrationSession
-from socialsite.migration.placement_map import (
-    DONE,
-    READS_SWITCHED,
-    SOURCE,
-    THIS_STORE,
-    WRITES_BLOCKED,
-    Migration,
-    PlacementMap,
-)
 from socialsite.migration.process_barrier import ProcessBarrier
 from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
 from socialsite.store.errors import StoreUnavailable
@@ -50,7 +42,7 @@ class Migrator:
         self.report = MigrationReport(self._copier.statistics)
 
     @property
-    def migration(self) -> Migration:
+    def migration(self) -> placement_map.Migration:
         return self._session.migration
 
     async def run(self) -> MigrationReport:
@@ -59,10 +51,12 @@ class Migrator:
         if self.migration.rolled_back() != self.migration:
             await self._session.write_epoch(migration=self.migration.rolled_back())
         await self._begin()
-        already_done = [number for number, state in enumerate(self.migration.slice_states) if state == DONE]
+        already_done = [
+            number for number, state in enumerate(self.migration.slice_states) if state == placement_map.DONE
+        ]
         await self._delete_unfinished_copies()
         for number, state in enumerate(self.migration.slice_states):
-            if state != DONE:
+            if state != placement_map.DONE:
                 await self._migrate_slice(number)
         await self._delete_leftovers(already_done)
         await self._finish()
@@ -76,7 +70,7 @@ class Migrator:
             raise MigrationRefused(
                 f"{error}: they may not reach the target; see their logs, then use --resume or --back"
             ) from error
-        home = self._stores.topology(THIS_STORE)
+        home = self._stores.topology(placement_map.THIS_STORE)
         for target in {route.target for route in self.migration.routes.values()}:
             await copy_marks(home, self._stores.topology(target), with_record=False)
         await self._stores.kill_clients_outside(self.migration.id, self._session.placement_map.epoch)
@@ -101,13 +95,13 @@ class Migrator:
         keys: set[Key] = set()
         try:
             async with asyncio.timeout(MAX_WRITE_BLOCK_S):
-                await self._write_states({number: WRITES_BLOCKED})
+                await self._write_states({number: placement_map.WRITES_BLOCKED})
                 await self._wait_for_processes(MAX_WRITE_BLOCK_S)
                 self._report_progress("frozen", number)
                 keys = await self._inventory.slice_keys(number)
                 copied = await self._copier.copy(keys)
                 self._report_progress("copied", number)
-                await self._write_states({number: READS_SWITCHED})
+                await self._write_states({number: placement_map.READS_SWITCHED})
                 await self._wait_for_processes(MAX_WRITE_BLOCK_S)
                 self._report_progress("turned", number)
         except (TimeoutError, ProcessesNotFollowing, StoreUnavailable, UnreportedWrites):
@@ -116,7 +110,7 @@ class Migrator:
         except MigrationRefused:
             await self._roll_back_slice(number, keys)
             raise
-        await self._write_states({number: DONE})
+        await self._write_states({number: placement_map.DONE})
         self._report_progress("moved", number)
         # The map must be durable before the source is deleted. With an older map, the next migrator would delete the
         # copies instead.
@@ -133,7 +127,7 @@ class Migrator:
         self._session.placement_map = await self._registry.read_map()
         if self._session.placement_map.migration is None:
             raise MigratorReplaced
-        await self._write_states({number: SOURCE})
+        await self._write_states({number: placement_map.SOURCE})
         await self._wait_for_processes(FOLLOW_TIMEOUT_S)
         await self._copier.delete_from_target(keys)
         self._report_progress("given back", number)
@@ -144,7 +138,7 @@ class Migrator:
         for target in {route.target for route in self.migration.routes.values()}:
             components = [name for name, route in self.migration.routes.items() if route.target == target]
             for number, keys in (await self._inventory.keys_at(target, components)).items():
-                if self.migration.slice_states[number] != DONE:
+                if self.migration.slice_states[number] != placement_map.DONE:
                     await self._copier.delete_from_target(keys)
 
     async def _delete_leftovers(self, done_slices: Collection[int]) -> None:
@@ -164,9 +158,9 @@ class Migrator:
         component_urls = dict(self._session.placement_map.component_urls)
         for name, route in self.migration.routes.items():
             component_urls.pop(name, None)
-            if route.target != THIS_STORE:
+            if route.target != placement_map.THIS_STORE:
                 component_urls[name] = route.target
-        if self.migration.new_home_url == THIS_STORE:
+        if self.migration.new_home_url == placement_map.THIS_STORE:
             await self._session.write_epoch(component_urls=component_urls, migration=None)
             await self._wait_for_processes(FOLLOW_TIMEOUT_S)
             return
@@ -181,9 +175,9 @@ class Migrator:
             replaced = await target.read_map()
             epoch = max(replaced.epoch, self._session.placement_map.epoch) + 1
             component_urls = {name: url for name, url in component_urls.items() if url != new_home_url}
-            source = self._stores.topology(THIS_STORE)
+            source = self._stores.topology(placement_map.THIS_STORE)
             await copy_marks(source, self._stores.topology(new_home_url), with_record=True)
-            moved_map = PlacementMap(epoch, component_urls, arriving_from=self._stores.home_url)
+            moved_map = placement_map.PlacementMap(epoch, component_urls, arriving_from=self._stores.home_url)
             if not await target.advance_epoch(moved_map, replaced.epoch, lock.token):
                 raise MigratorReplaced
             await self._stores.wait_until_durable(new_home_url)
@@ -207,4 +201,4 @@ class Migrator:
 
     def _report_progress(self, name: str, number: int = -1) -> None:
         states = self._session.placement_map.migration.slice_states if self._session.placement_map.migration else b""
-        self._on_progress(MigrationProgress(name, number, states.count(DONE), len(states)))
+        self._on_progress(MigrationProgress(name, number, states.count(placement_map.DONE), len(states)))

@@ -4,16 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from socialsite.store.address import (
-    TLS_PARAMETERS,
-    Address,
-    MultiServerUrl,
-    SentinelUrl,
-    pop_parameter,
-    redact_credentials,
-    reject_unknown_parameters,
-    split_servers,
-)
+from socialsite.store import address
 from socialsite.store.components import COMPONENTS
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
@@ -64,12 +55,12 @@ def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topol
         try:
             return _create_standalone(url)
         except ValueError as error:
-            raise InvalidStoreUrl(f"{redact_credentials(url)!r} is not a Redis URL: {error}") from error
+            raise InvalidStoreUrl(f"{address.redact_credentials(url)!r} is not a Redis URL: {error}") from error
     if scheme in MULTI_SERVER_FACTORIES:
         try:
             return MULTI_SERVER_FACTORIES[scheme](url, components)
         except ValueError as error:
-            raise InvalidStoreUrl(f"{redact_credentials(url)!r} is not a {scheme} URL: {error}") from error
+            raise InvalidStoreUrl(f"{address.redact_credentials(url)!r} is not a {scheme} URL: {error}") from error
     if scheme == "rediss+twemproxy":
         raise InvalidStoreUrl("Twemproxy has no TLS: place it on the machine of the site, or use another topology")
     schemes = ("redis", "rediss", "unix", "embedded", *MULTI_SERVER_FACTORIES)
@@ -78,16 +69,18 @@ def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topol
 
 def _create_standalone(url: str) -> Topology:
     """Parse `redis://user:password@h:p/0?replica=h:p&replica=h:p`. The credentials apply to all servers."""
-    reject_unknown_parameters(url, "db", "replica", *(TLS_PARAMETERS if url.startswith("rediss:") else ()))
-    master_url, replicas = pop_parameter(url, "replica")
-    master = Address.parse(master_url)
-    locations = split_servers(",".join(replicas)) if replicas else ()
+    address.reject_unknown_parameters(
+        url, "db", "replica", *(address.TLS_PARAMETERS if url.startswith("rediss:") else ())
+    )
+    master_url, replicas = address.pop_parameter(url, "replica")
+    master = address.Address.parse(master_url)
+    locations = address.split_servers(",".join(replicas)) if replicas else ()
     return Standalone(master_url, [master.with_location(location) for location in locations])
 
 
 def _create_cluster(url: str, components: Collection[str]) -> Topology:
     """Parse `redis+cluster://user:password@h:p,h:p?replicas=1`."""
-    parts = MultiServerUrl.parse(url, "replicas")
+    parts = address.MultiServerUrl.parse(url, "replicas")
     replicas = parts.query.get("replicas", "0")
     if replicas not in ("0", "1"):
         raise ValueError("replicas=1 reads from replicas, replicas=0 does not")
@@ -100,7 +93,7 @@ def _create_cluster(url: str, components: Collection[str]) -> Topology:
 
 def _create_shards(url: str, components: Collection[str]) -> Topology:
     """Parse `redis+shards://h:p,h:p?partitioner=hash|ring|range|list`."""
-    parts = MultiServerUrl.parse(url, "partitioner", "db")
+    parts = address.MultiServerUrl.parse(url, "partitioner", "db")
     kind = parts.query.get("partitioner")
     if kind is not None and kind not in PARTITIONERS:
         raise ValueError(f"there is no partitioner {kind!r}: use {', '.join(PARTITIONERS)}")
@@ -109,20 +102,20 @@ def _create_shards(url: str, components: Collection[str]) -> Topology:
 
 
 def _create_sentinel(url: str, components: Collection[str]) -> Topology:
-    parts = SentinelUrl.parse(url)
+    parts = address.SentinelUrl.parse(url)
     return Sentinel(parts.sentinels, parts.master_name, parts.login)
 
 
 def _create_twemproxy(url: str, components: Collection[str]) -> Topology:
     """Parse `redis+twemproxy://h:p?nodes=h:p,h:p`."""
-    parts = MultiServerUrl.parse(url, "nodes")
+    parts = address.MultiServerUrl.parse(url, "nodes")
     if len(parts.servers) > 1:
         raise ValueError("name one proxy: several proxies need a load balancer in front of them")
     if "nodes" not in parts.query:
         raise ValueError("name the servers behind it: ?nodes=h:p,h:p")
     if parts.path not in ("", "0"):
         raise ValueError("Twemproxy has no numbered databases: remove the number")
-    servers = [parts.address(server) for server in split_servers(parts.query["nodes"])]
+    servers = [parts.address(server) for server in address.split_servers(parts.query["nodes"])]
     return Twemproxy(parts.address(parts.servers[0]), servers)
 
 

@@ -12,17 +12,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from tests.foreign.common import (
-    CACHE,
-    HERE,
-    PASSWORD,
-    Outcomes,
-    SkippedSuite,
-    create_account,
-    install,
-    python_commands,
-    run_program,
-)
+from tests.foreign import common
 from tests.support.sites import ProductionSite
 
 MEGALODON, JSONSCHEMA = "megalodon@10.3.0", "jsonschema[format-nongpl]==4.26.0"
@@ -37,22 +27,22 @@ class MegalodonSuite:
 
     @property
     def folder(self) -> Path:
-        return CACHE / "megalodon"
+        return common.CACHE / "megalodon"
 
     def install(self) -> None:
         """Install the client. Raises SkippedSuite."""
         options = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "--prefix", str(self.folder)]
-        install(self.folder, MEGALODON, [["npm", "install", *options, MEGALODON]])
+        common.install(self.folder, MEGALODON, [["npm", "install", *options, MEGALODON]])
 
-    def run(self, site: ProductionSite, arguments: Sequence[str], exchanges: Path | None = None) -> Outcomes:
+    def run(self, site: ProductionSite, arguments: Sequence[str], exchanges: Path | None = None) -> common.Outcomes:
         picture = self.folder / "picture.png"
         Image.new("RGB", (64, 48), "teal").save(picture)
         environment = {
-            "PATH": os.environ["PATH"], "SITE_URL": site.url, "PASSWORD": PASSWORD, "PICTURE": str(picture),
-            "ALICE_TOKEN": create_account(site, "alice"), "BOB_TOKEN": create_account(site, "bob"),
+            "PATH": os.environ["PATH"], "SITE_URL": site.url, "PASSWORD": common.PASSWORD, "PICTURE": str(picture),
+            "ALICE_TOKEN": common.create_account(site, "alice"), "BOB_TOKEN": common.create_account(site, "bob"),
             "EXCHANGES": str(exchanges or ""),
         }  # fmt: skip
-        return run_program(self.folder, ["node", str(HERE / "megalodon.cjs")], environment)
+        return common.run_program(self.folder, ["node", str(common.HERE / "megalodon.cjs")], environment)
 
 
 @dataclass(frozen=True)
@@ -64,21 +54,21 @@ class OpenApiSuite:
 
     @property
     def folder(self) -> Path:
-        return CACHE / "openapi"
+        return common.CACHE / "openapi"
 
     def install(self) -> None:
         """Install jsonschema and megalodon. Raises SkippedSuite, also without the schema."""
         find_schema()
-        install(self.folder, JSONSCHEMA, python_commands(self.folder, JSONSCHEMA))
+        common.install(self.folder, JSONSCHEMA, common.python_commands(self.folder, JSONSCHEMA))
         MegalodonSuite().install()
 
-    def run(self, site: ProductionSite, arguments: Sequence[str]) -> Outcomes:
+    def run(self, site: ProductionSite, arguments: Sequence[str]) -> common.Outcomes:
         exchanges = self.folder / "exchanges.jsonl"
         exchanges.write_text("")
         MegalodonSuite().run(site, (), exchanges)
         python = str(self.folder / "env/bin/python")
-        command = [python, str(HERE / "openapi_check.py"), str(find_schema()), str(exchanges)]
-        return run_program(self.folder, command, {"PATH": os.environ["PATH"]})
+        command = [python, str(common.HERE / "openapi_check.py"), str(find_schema()), str(exchanges)]
+        return common.run_program(self.folder, command, {"PATH": os.environ["PATH"]})
 
 
 def find_schema() -> Path:
@@ -86,5 +76,5 @@ def find_schema() -> Path:
     folder = os.environ.get("MASTODON_OPENAPI", "")
     found = sorted(Path(folder).glob("*schema.json*")) if folder else []
     if not found:
-        raise SkippedSuite("MASTODON_OPENAPI names no folder with the schema.json of abraham/mastodon-openapi")
+        raise common.SkippedSuite("MASTODON_OPENAPI names no folder with the schema.json of abraham/mastodon-openapi")
     return found[0]

@@ -11,17 +11,7 @@ from xml.etree import ElementTree
 
 import httpx
 
-from tests.foreign.common import (
-    CACHE,
-    TEST_TIMEOUT_S,
-    TIMEOUT_S,
-    Outcomes,
-    add_outcome,
-    create_account,
-    create_token,
-    install,
-    python_commands,
-)
+from tests.foreign import common
 from tests.support.sites import ProductionSite
 
 MASTODON_PY_HANDLE = "mastodonpy_test"
@@ -47,20 +37,22 @@ class PythonSuite:
 
     @property
     def folder(self) -> Path:
-        return CACHE / self.name
+        return common.CACHE / self.name
 
     def install(self) -> None:
         """Create the environment. Raises SkippedSuite."""
-        install(
-            self.folder, self.package, python_commands(self.folder, self.package, *self.extras, download=self.package)
+        common.install(
+            self.folder,
+            self.package,
+            common.python_commands(self.folder, self.package, *self.extras, download=self.package),
         )
 
-    def run(self, site: ProductionSite, arguments: Sequence[str]) -> Outcomes:
+    def run(self, site: ProductionSite, arguments: Sequence[str]) -> common.Outcomes:
         source = self._unpack()
         environment = {"PATH": os.environ["PATH"], "HOME": str(source), **self.prepare(source, site)}
         outcomes = self._run_tests(source, environment, [*self.selection, *arguments])
         if self.private_handle and not arguments:
-            make_private(site, create_token(site, self.private_handle))
+            make_private(site, common.create_token(site, self.private_handle))
             outcomes |= self._run_tests(source, environment, list(self.private_selection))
         return outcomes
 
@@ -74,16 +66,16 @@ class PythonSuite:
         (source,) = (self.folder / "source").iterdir()
         return source
 
-    def _run_tests(self, source: Path, environment: dict[str, str], arguments: list[str]) -> Outcomes:
+    def _run_tests(self, source: Path, environment: dict[str, str], arguments: list[str]) -> common.Outcomes:
         report = self.folder / "report.xml"
         report.unlink(missing_ok=True)
         command = [
             str(self.folder / "env/bin/python"), "-m", "pytest", "-v", "-p", "no:cacheprovider", "--tb=native",
-            f"--junitxml={report}", f"--timeout={TEST_TIMEOUT_S}", *arguments,
+            f"--junitxml={report}", f"--timeout={common.TEST_TIMEOUT_S}", *arguments,
         ]  # fmt: skip
         with (self.folder / "output.txt").open("a") as output:
             subprocess.run(
-                command, cwd=source, env=environment, stdout=output, stderr=subprocess.STDOUT, timeout=TIMEOUT_S
+                command, cwd=source, env=environment, stdout=output, stderr=subprocess.STDOUT, timeout=common.TIMEOUT_S
             )
         return read_report(report)
 
@@ -102,11 +94,11 @@ def prepare_toot(source: Path, site: ProductionSite) -> dict[str, str]:
 def prepare_mastodon_py(source: Path, site: ProductionSite) -> dict[str, str]:
     """Replace the fixed address and tokens (tests/setup.sql), and delete the recorded responses of current servers."""
     tokens = {
-        "__MASTODON_PY_TEST_ACCESS_TOKEN_2": create_account(site, "admin"),
-        "__MASTODON_PY_TEST_ACCESS_TOKEN_3": create_account(site, "mastodonpy_test_2"),
-        "__MASTODON_PY_TEST_ACCESS_TOKEN": create_account(site, MASTODON_PY_HANDLE),
+        "__MASTODON_PY_TEST_ACCESS_TOKEN_2": common.create_account(site, "admin"),
+        "__MASTODON_PY_TEST_ACCESS_TOKEN_3": common.create_account(site, "mastodonpy_test_2"),
+        "__MASTODON_PY_TEST_ACCESS_TOKEN": common.create_account(site, MASTODON_PY_HANDLE),
     }
-    create_account(site, "admin2")
+    common.create_account(site, "admin2")
     for folder in ("cassettes", "cassettes_special"):
         shutil.rmtree(source / "tests" / folder)
     (source / "tests/cassettes_special").mkdir()  # tests write it
@@ -127,15 +119,15 @@ def make_private(site: ProductionSite, token: str) -> None:
     httpx.patch(url, headers={"Authorization": f"Bearer {token}"}, data={"locked": "true"}).raise_for_status()
 
 
-def read_report(report: Path) -> Outcomes:
+def read_report(report: Path) -> common.Outcomes:
     """Read pytest's JUnit report."""
-    outcomes: Outcomes = {}
+    outcomes: common.Outcomes = {}
     for case in ElementTree.parse(report).iter("testcase"):
         name = f"{case.get('classname', '').replace('tests.', '', 1)}::{case.get('name')}"
-        add_outcome(outcomes, name, "passed", "")
+        common.add_outcome(outcomes, name, "passed", "")
         for child in case:
             if child.tag in ("failure", "error", "skipped"):
-                add_outcome(
+                common.add_outcome(
                     outcomes, name, "skipped" if child.tag == "skipped" else "failed", child.get("message") or ""
                 )
     return outcomes

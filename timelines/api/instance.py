@@ -16,16 +16,8 @@ from socialsite.web.cache import get_or_compute
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import format_iso_time, get_site
 from timelines.api.endpoint import endpoint
+from timelines.api.entities import instance
 from timelines.api.entities.account import default_visibility
-from timelines.api.entities.instance import (
-    OPEN_MODES,
-    SiteFigures,
-    SiteInfo,
-    announcement_entity,
-    instance_entity,
-    instance_v1_entity,
-    rule_entities,
-)
 from timelines.api.fields import api_fields, flag
 from timelines.home_page.announcements import dismiss_for
 from timelines.pages.presenters import Json
@@ -40,12 +32,12 @@ NODEINFO_SCHEMA = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 @endpoint(None)
 async def show(request: SiteRequest) -> Json:
     key = await request.services[PushService].public_key()
-    return instance_entity(_site_info(request), await _read_figures(request), key)
+    return instance.instance_entity(_site_info(request), await _read_figures(request), key)
 
 
 @endpoint(None)
 async def show_v1(request: SiteRequest) -> Json:
-    return instance_v1_entity(_site_info(request), await _read_figures(request))
+    return instance.instance_v1_entity(_site_info(request), await _read_figures(request))
 
 
 @endpoint(None)
@@ -78,7 +70,7 @@ def _text_json(request: SiteRequest, name: SiteText) -> Json:
 
 @endpoint(None)
 async def rules(request: SiteRequest) -> list[Json]:
-    return rule_entities(get_site(request))
+    return instance.rule_entities(get_site(request))
 
 
 @endpoint(None)
@@ -131,7 +123,7 @@ async def nodeinfo(request: SiteRequest) -> Json:
         "software": {"name": "socialsite", "version": __version__},
         "protocols": [],
         "services": {"inbound": [], "outbound": ["atom1.0"]},
-        "openRegistrations": site.joining in OPEN_MODES,
+        "openRegistrations": site.joining in instance.OPEN_MODES,
         "usage": usage,
         "metadata": {"nodeName": site.title, "nodeDescription": _description(site), "upstream": {"name": "mastodon"}},
     }
@@ -147,7 +139,7 @@ async def announcements(request: SiteRequest) -> list[Json]:
     now_ms, with_dismissed = request.services.clock.now_ms(), flag(api_fields(request), "with_dismissed")
     current = (each for each in request.services[SiteService].announcements if each.is_current(now_ms))
     listed_announcements = [each for each in current if with_dismissed or each.id not in dismissed]
-    return [announcement_entity(each, each.id in dismissed) for each in listed_announcements]
+    return [instance.announcement_entity(each, each.id in dismissed) for each in listed_announcements]
 
 
 @endpoint("write:accounts", needs_account=True)
@@ -155,28 +147,28 @@ async def dismiss_announcement(request: SiteRequest, announcement_id: int) -> No
     await dismiss_for(request, announcement_id)
 
 
-async def _read_figures(request: SiteRequest) -> SiteFigures:
+async def _read_figures(request: SiteRequest) -> instance.SiteFigures:
     """Return the figures of the site, at most a minute old; zeros for visitors of a members-only site."""
     if get_site(request).members_only and request.account is None:
-        return SiteFigures(0, 0, 0)
+        return instance.SiteFigures(0, 0, 0)
 
-    async def read() -> SiteFigures:
+    async def read() -> instance.SiteFigures:
         stats, now_ms = request.services.statistics.stats, request.services.clock.now_ms()
         accounts, active_month, posts = await run_together(
             request.services[AccountService].count(),
             stats.count_active_accounts(30, now_ms=now_ms),
             stats.count_posts(now_ms=now_ms),
         )
-        return SiteFigures(accounts, active_month, posts)
+        return instance.SiteFigures(accounts, active_month, posts)
 
-    return await get_or_compute("instance", SiteFigures, FIGURES_TTL_S, read)
+    return await get_or_compute("instance", instance.SiteFigures, FIGURES_TTL_S, read)
 
 
-def _site_info(request: SiteRequest) -> SiteInfo:
+def _site_info(request: SiteRequest) -> instance.SiteInfo:
     site = get_site(request)
     contact = site.contact or re.sub("^mailto:", "", settings.SECURITY_CONTACT)
     email = contact if "@" in contact else ""
-    return SiteInfo(request.site_url, site, _description(site), email, request.services.config)
+    return instance.SiteInfo(request.site_url, site, _description(site), email, request.services.config)
 
 
 def _description(site: SiteSettings) -> str:

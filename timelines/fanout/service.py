@@ -20,6 +20,7 @@ from socialsite.analytics.meter import Meter
 from socialsite.concurrency import run_all_to_end, run_together
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.recipes.job import PermanentFailure
+from timelines import jobs
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostInvalid
 from timelines.fanout.account_purge import AccountPurge
@@ -28,16 +29,6 @@ from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
 from timelines.hashtags.trends import TrendService
 from timelines.ids import ListId
-from timelines.jobs import (
-    DeleteBoostsOfPost,
-    EditPost,
-    FanOutPhase,
-    PurgeAccount,
-    SyndicatePass,
-    SyndicatePost,
-    decode_job,
-    encode_job,
-)
 from timelines.lists.repository import ListMembers
 from timelines.live_updates.delivery_lag import DeliveryLag
 from timelines.live_updates.service import LiveService
@@ -92,17 +83,17 @@ class FanOutService:
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Perform one job. Return the payloads of the jobs that continue its work. Raises PermanentFailure."""
         try:
-            job = decode_job(payload)
+            job = jobs.decode_job(payload)
         except msgspec.DecodeError as error:
             raise PermanentFailure(f"not a job of this release: {error}") from error
-        if isinstance(job, SyndicatePost):
+        if isinstance(job, jobs.SyndicatePost):
             return await self._fan_out(job.post, bytes(job.value))
-        if isinstance(job, EditPost):
+        if isinstance(job, jobs.EditPost):
             return await self._finish_edit(job)
-        if isinstance(job, PurgeAccount):
+        if isinstance(job, jobs.PurgeAccount):
             is_unfinished = await self.account_purge.purge(job.account_id, is_deletion=job.is_deletion)
-            return (encode_job(PurgeAccount(job.account_id)),) if is_unfinished else ()
-        if isinstance(job, DeleteBoostsOfPost):
+            return (jobs.encode_job(jobs.PurgeAccount(job.account_id)),) if is_unfinished else ()
+        if isinstance(job, jobs.DeleteBoostsOfPost):
             return (payload,) if await self.boosts.delete_more_boosts(job.post_id) else ()
         cursor = PassCursor(job.partition, job.at_ms, job.id)
         run_phase = self._fan_out_to_homes if job.phase == "homes" else self._fan_out_to_lists
@@ -129,7 +120,7 @@ class FanOutService:
             calls.append(self.live.entry_published(post))
         return await run_all_to_end(self._first_slice(post), *calls)
 
-    async def _finish_edit(self, job: EditPost) -> tuple[bytes, ...]:
+    async def _finish_edit(self, job: jobs.EditPost) -> tuple[bytes, ...]:
         """Finish an edit, and pass it to the services of other features."""
         edited, number = job.post, job.post.extra.version
         result = EditResult.CONFLICT
@@ -216,9 +207,9 @@ class FanOutService:
         return author is not None and author.state != DELETED
 
     @staticmethod
-    def _continue_at(post: Post, phase: FanOutPhase, cursor: PassCursor) -> bytes:
-        job = SyndicatePass(PostId(post.id), post.author_id, phase, cursor.partition, cursor.at_ms, cursor.id)
-        return encode_job(job)
+    def _continue_at(post: Post, phase: jobs.FanOutPhase, cursor: PassCursor) -> bytes:
+        job = jobs.SyndicatePass(PostId(post.id), post.author_id, phase, cursor.partition, cursor.at_ms, cursor.id)
+        return jobs.encode_job(job)
 
 
 async def _loaded(post: Post) -> Post:

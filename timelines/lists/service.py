@@ -19,19 +19,10 @@ from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
+from timelines.lists import validation
 from timelines.lists.account_list import LISTS_PER_ACCOUNT, PUBLIC_MEMBERS_CAP, AccountList, ListPage
 from timelines.lists.repository import ListMembers, Lists
 from timelines.lists.rules import ListRule, ListRules
-from timelines.lists.validation import (
-    require_own_members,
-    require_virtual,
-    validate_description,
-    validate_exclusive,
-    validate_public,
-    validate_replies,
-    validate_title,
-    with_parts,
-)
 from timelines.live_updates.service import LiveService
 from timelines.pages.menu_cache import MenuCache
 from timelines.pages.page import PagePart, PageRequest, TimelinePage
@@ -82,7 +73,7 @@ class ListService(Service):
 
         Raises ListTitleInvalid, ListInvalid, ListsCapReached.
         """
-        account_list = AccountList(NEW, owner_id, validate_title(title), now_ms)
+        account_list = AccountList(NEW, owner_id, validation.validate_title(title), now_ms)
         if operation is not None:
             account_list = await self._with_parts(account_list, operation, parts)
         if await self.repository.count(owner_id) >= self.lists_cap:
@@ -111,21 +102,21 @@ class ListService(Service):
 
         Raises ListNotFound, ListTitleInvalid, ListInvalid.
         """
-        valid_title = validate_title(title) if title is not None else None
+        valid_title = validation.validate_title(title) if title is not None else None
         stored = account_list = await self.get(owner_id=owner_id, list_id=list_id)
         if valid_title is not None:
             account_list = replace(account_list, title=valid_title)
             await self.limits.enforce_bytes("lists", owner_id, len(valid_title.encode()))
         if replies is not None:
-            account_list = replace(account_list, replies=validate_replies(replies))
+            account_list = replace(account_list, replies=validation.validate_replies(replies))
         if operation is not None or parts is not None:
-            require_virtual(account_list)
+            validation.require_virtual(account_list)
             new_operation = operation if operation is not None else account_list.operation or ""
             account_list = await self._with_parts(
                 account_list, new_operation, account_list.parts if parts is None else parts
             )
         if exclusive is not None:
-            validate_exclusive(account_list, exclusive)
+            validation.validate_exclusive(account_list, exclusive)
         account_list = await self._with_public_settings(account_list, description, public_ms)
         if not await self.repository.edit(stored, account_list):
             raise ListNotFound
@@ -211,7 +202,7 @@ class ListService(Service):
     async def add_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
         """Add a member, which the owner need not follow. Return whether the member is new. Raises MemberLeftList."""
         account_list = await self.get(owner_id=owner_id, list_id=list_id)
-        require_own_members(account_list)
+        validation.require_own_members(account_list)
         await self._require_may_publish(account_list)
         await require_visible(self.accounts, account_id)
         if await self.repository.has_left(account_id, list_id):
@@ -240,7 +231,7 @@ class ListService(Service):
 
     async def remove_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId) -> bool:
         """Remove a member. Return whether the account was a member."""
-        require_own_members(await self.get(owner_id=owner_id, list_id=list_id))
+        validation.require_own_members(await self.get(owner_id=owner_id, list_id=list_id))
         async with invalidate_around(self.timelines, list_id):
             return await self.memberships.remove(list_id, account_id)
 
@@ -286,7 +277,7 @@ class ListService(Service):
     ) -> AccountList:
         """Return the list with the settings that are not None. Raises ListInvalid, and FieldErrors for its texts."""
         if description is not None:
-            account_list = replace(account_list, description=validate_description(description))
+            account_list = replace(account_list, description=validation.validate_description(description))
             await self.limits.enforce_bytes("lists", account_list.owner_id, len(account_list.description.encode()))
         others = 0
         if public_ms is not None:
@@ -295,7 +286,7 @@ class ListService(Service):
             account_list = replace(account_list, public_ms=public_ms and (account_list.public_ms or public_ms))
         if account_list.public_ms:
             await self._require_may_publish(account_list)
-            validate_public(account_list, await self.memberships.count(account_list.id), others)
+            validation.validate_public(account_list, await self.memberships.count(account_list.id), others)
             texts = {"title": account_list.title, "description": account_list.description}
             self.accounts.check_texts(texts)
             if reason := await self.find_refusal(account_list.owner_id, texts.items()):
@@ -310,7 +301,7 @@ class ListService(Service):
     async def _with_parts(self, account_list: AccountList, operation: str, parts: Sequence[ListId]) -> AccountList:
         """Return the list as a virtual list with these parts. Raises ListInvalid."""
         lists = {each.id: each for each in await self.all_lists(account_list.owner_id)}
-        return with_parts(account_list, operation, parts, lists)
+        return validation.with_parts(account_list, operation, parts, lists)
 
     async def _erase(self, owner_id: AccountId, list_id: ListId) -> None:
         while await self.memberships.remove_members(list_id, MEMBERS_PER_ROUND):

@@ -25,20 +25,7 @@ from timelines.live.channels import (
 )
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
-from timelines.live_updates.process_messages import (
-    CountsChanged,
-    EntryDelivered,
-    EntryPublished,
-    EntryPulled,
-    FiltersChanged,
-    ListsChanged,
-    LiveMessage,
-    Notified,
-    PostDeleted,
-    PostEdited,
-    RelationChanged,
-    SessionsEnded,
-)
+from timelines.live_updates import process_messages
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import HydratedPost
 from timelines.pages.polls import poll_html
@@ -66,40 +53,40 @@ class LiveDispatcher:
     _changed_post_ids: set[PostId] = field(init=False, default_factory=set)
     _counts_changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
-    async def handle(self, message: LiveMessage) -> None:
+    async def handle(self, message: process_messages.LiveMessage) -> None:
         """Handle one message. Raises StoreUnavailable if the rights of the readers cannot be checked."""
         match message:
-            case EntryPublished():
+            case process_messages.EntryPublished():
                 await self._send_published(message)
-            case EntryDelivered():
+            case process_messages.EntryDelivered():
                 await self._send_delivered(message)
-            case EntryPulled(post_id, author_id):
+            case process_messages.EntryPulled(post_id, author_id):
                 online = tuple(id for id in self.registry.account_ids if self.registry.has_topic(home_topic(id)))
-                await self._send_delivered(EntryDelivered(post_id, author_id, online))
-            case PostDeleted(post_id, boost_of, author_id):
+                await self._send_delivered(process_messages.EntryDelivered(post_id, author_id, online))
+            case process_messages.PostDeleted(post_id, boost_of, author_id):
                 self.registry.mark_deleted(post_id)
                 if boost_of is not None:  # first, because the follows of a deleted account are deleted soon
                     self.replacement_boosts.check(post_id, boost_of, author_id=author_id)
                 await self._send_deleted(post_id, boost_of or post_id)
-            case PostEdited(post_id):
+            case process_messages.PostEdited(post_id):
                 if sockets := self.registry.sockets_showing(post_id):
                     await self.broadcaster.send_edited(post_id, sockets)
                 await self.broadcaster.send_edited_to_api(post_id)
-            case CountsChanged(post_id):
+            case process_messages.CountsChanged(post_id):
                 self._changed_post_ids.add(post_id)
                 self._counts_changed.set()
-            case Notified(notifications):
+            case process_messages.Notified(notifications):
                 for account_id, notification_id in notifications:
                     await self._send_notification(account_id, notification_id)
-            case RelationChanged(account_id, other_id):
+            case process_messages.RelationChanged(account_id, other_id):
                 self.registry.invalidate_relations(account_id, other_id)
-            case ListsChanged(owner_id):
+            case process_messages.ListsChanged(owner_id):
                 self.registry.invalidate_relations(owner_id)
                 self.resubscribe_lists(owner_id)
-            case FiltersChanged(account_id):
+            case process_messages.FiltersChanged(account_id):
                 self.registry.invalidate_relations(account_id)
                 self._send_filters_changed(account_id)
-            case SessionsEnded():
+            case process_messages.SessionsEnded():
                 self._close_ended_sessions(message)
             case _:
                 assert_never(message)
@@ -117,13 +104,13 @@ class LiveDispatcher:
             except StoreError as error:
                 log.warning("new counts could not be read: %s", error)
 
-    async def _send_published(self, message: EntryPublished) -> None:
+    async def _send_published(self, message: process_messages.EntryPublished) -> None:
         author_id = message.author_id
         topics = [home_topic(author_id), profile_topic(author_id), *map(hashtag_topic, message.tags)]
         topics += [PUBLIC_TOPIC] if message.public else []
         await self.broadcaster.send(message.post_id, author_id, topics)
 
-    async def _send_delivered(self, message: EntryDelivered) -> None:
+    async def _send_delivered(self, message: process_messages.EntryDelivered) -> None:
         topics = [*map(home_topic, message.followers), *map(list_topic, message.lists)]
         await self.broadcaster.send(message.post_id, message.author_id, topics)
 
@@ -224,7 +211,7 @@ class LiveDispatcher:
             if number % SENDS_PER_SLICE == 0:
                 await asyncio.sleep(0)
 
-    def _close_ended_sessions(self, message: SessionsEnded) -> None:
+    def _close_ended_sessions(self, message: process_messages.SessionsEnded) -> None:
         for socket in self.registry.sockets_of_account(message.account_id):
             if message.session in (None, socket.session_id) and (
                 message.but is None or message.but != socket.session_id

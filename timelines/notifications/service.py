@@ -17,6 +17,7 @@ from socialsite.service import Service
 from socialsite.store import Read, Reply
 from timelines.graph.repository import Follows
 from timelines.live_updates.service import LiveService
+from timelines.notifications import repository
 from timelines.notifications.kinds import BOOST, MENTION, QUOTE, REPLY, NotificationKind
 from timelines.notifications.notification import (
     ALL,
@@ -26,14 +27,6 @@ from timelines.notifications.notification import (
     NotificationPage,
     Selection,
     VisibleNotification,
-)
-from timelines.notifications.repository import (
-    BATCH_GROWTH,
-    UNREAD_BATCH,
-    Notifications,
-    Preferences,
-    UnreadBatch,
-    parse_unread,
 )
 from timelines.notifications.visibility import NotificationVisibility
 from timelines.pages.page import ABOVE_ALL_IDS, DEFAULT_LIMIT
@@ -65,7 +58,7 @@ class NotificationService(Service):
     undone, no call is needed, because each read checks the cause.
     """
 
-    notifications: Notifications
+    notifications: repository.Notifications
     visibility: NotificationVisibility
     follows: Follows
     accounts: AccountRepository
@@ -174,7 +167,7 @@ class NotificationService(Service):
         edge = after if after is not None else ABOVE_ALL_IDS if before is None else before
         entries: list[VisibleNotification] = []
         last: PostId | None = None
-        size = UNREAD_BATCH if selection.is_narrow else min(limit + limit // 8 + 1, UNREAD_BATCH)
+        size = repository.UNREAD_BATCH if selection.is_narrow else min(limit + limit // 8 + 1, repository.UNREAD_BATCH)
         for round_number in range(max_rounds):
             read_mark, stored, last = await self.notifications.read(viewer_id, edge, size, upward=after is not None)
             entries += await self.visibility.visible(viewer_id, selection.of(stored), read_mark)
@@ -182,7 +175,7 @@ class NotificationService(Service):
                 break
             edge = last
             if round_number > 0 or len(entries) <= limit // 2:  # else few are hidden
-                size = max(UNREAD_BATCH, size * BATCH_GROWTH)
+                size = max(repository.UNREAD_BATCH, size * repository.BATCH_GROWTH)
         if len(entries) > limit:
             last = entries[limit - 1].id
         page = tuple(entries[:limit])
@@ -208,7 +201,7 @@ class NotificationService(Service):
 
     async def badge(self, viewer_id: AccountId, reply: Reply) -> Badge:
         """Return the badge from the reply to `unread_command`. Only unread notifications need a second read."""
-        batch = parse_unread(reply)
+        batch = repository.parse_unread(reply)
         if not batch.notifications:
             return Badge(batch.newest)
         return Badge(batch.newest, min(len(await self._visible_unread(viewer_id, batch)), UNREAD_CAP))
@@ -224,15 +217,15 @@ class NotificationService(Service):
         return await self._visible_unread(viewer_id, await self.notifications.unread(viewer_id), selection, limit)
 
     async def _visible_unread(
-        self, viewer_id: AccountId, batch: UnreadBatch, selection: Selection = ALL, limit: int = UNREAD_CAP
+        self, viewer_id: AccountId, batch: repository.UnreadBatch, selection: Selection = ALL, limit: int = UNREAD_CAP
     ) -> list[VisibleNotification]:
         entries: list[VisibleNotification] = []
-        size = UNREAD_BATCH
+        size = repository.UNREAD_BATCH
         while True:
             entries += await self.visibility.visible(viewer_id, selection.of(batch.notifications), NOTHING_READ)
             if batch.last is None or len(entries) >= limit:
                 return entries
-            size *= BATCH_GROWTH
+            size *= repository.BATCH_GROWTH
             batch = await self.notifications.unread(viewer_id, batch.last, size)
 
     async def mark_read(self, viewer_id: AccountId, up_to: PostId) -> int:
@@ -242,5 +235,5 @@ class NotificationService(Service):
 
     # Preferences
 
-    async def preferences(self, account_id: AccountId) -> Preferences:
+    async def preferences(self, account_id: AccountId) -> repository.Preferences:
         return (await self.notifications.preferences([account_id]))[account_id]

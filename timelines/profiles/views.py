@@ -14,18 +14,10 @@ from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.following.service import FollowingService
 from timelines.graph.follow import NOTE_MAX_LENGTH
+from timelines.pages import responses
 from timelines.pages.page import WITHOUT_REPLIES, PageRequest, PostSelection
 from timelines.pages.presenters import entries_html, posts_json, profile_json, relation_json
 from timelines.pages.queries import parse_cursor, parse_limit, parse_page_request, with_canonical_handle
-from timelines.pages.responses import (
-    TemplateContext,
-    absolute_url,
-    canonical_url,
-    optional_placeholder,
-    profile_context,
-    timeline_context,
-    timeline_json,
-)
 from timelines.pages.thumbnails import thumbnails_html
 from timelines.profiles.service import ProfilePage, ProfileService
 from timelines.reactions.bookmarks import BookmarkCursor, BookmarksPage
@@ -56,7 +48,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         request,
         "timelines/profile.html",
         page=lambda: {
-            "account": profile_context(account),
+            "account": responses.profile_context(account),
             "pinned_html": Placeholder(entries_html(visit.pinned, are_pinned=True)) if visit.pinned else "",
             "timeline": _tab_context(request, query, visit, tab)
             if likes is None
@@ -68,18 +60,22 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "views": views,
             "page_title": f"{account.display_name or handle} (@{handle})",
             "page_description": account.about or _("Posts by @%(handle)s, newest first") % {"handle": handle},
-            "canonical_url": canonical_url(request, query),
+            "canonical_url": responses.canonical_url(request, query),
             "og_type": "profile",
-            "og_image": absolute_url(request, picture_url(account.avatar, "full")),
+            "og_image": responses.absolute_url(request, picture_url(account.avatar, "full")),
             "is_self": me == id,
             "is_following": visit.relationship is not None and visit.relationship.follows,
             "both_follow": visit.shared_following_count,
             "known": visit.known_followers,
-            "relation": relation | {"note": optional_placeholder(relation.get("note") or None)},
+            "relation": relation | {"note": responses.optional_placeholder(relation.get("note") or None)},
             "note_max_length": NOTE_MAX_LENGTH,
         },
         data=lambda: {
-            **(timeline_json(request, visit.timeline_page) if likes is None else marked_posts_json(request, likes)),
+            **(
+                responses.timeline_json(request, visit.timeline_page)
+                if likes is None
+                else marked_posts_json(request, likes)
+            ),
             "account": profile_json(account, visit.follow_counts, visit.post_count),
             "viewer": relation or None,
             **({"pinned": posts_json(visit.pinned)} if visit.pinned else {}),
@@ -99,10 +95,10 @@ async def _load_likes(request: SiteRequest) -> BookmarksPage:
     return await request.services[ReactionsService].likes(require_viewer_id(request), cursor=cursor, limit=limit)
 
 
-def _tab_context(request: SiteRequest, query: PageRequest, visit: ProfilePage, tab: str) -> TemplateContext:
+def _tab_context(request: SiteRequest, query: PageRequest, visit: ProfilePage, tab: str) -> responses.TemplateContext:
     """Return the context of timelines/_timeline.html. Only the page without a tab is live."""
     page = visit.timeline_page
-    context = timeline_context(request, query, page, f"profile:{visit.account.handle}", visit.marker)
+    context = responses.timeline_context(request, query, page, f"profile:{visit.account.handle}", visit.marker)
     if tab:
         context |= {"live": False, "keeps_place": False, "is_selection": query.after is None}
     if tab == "media":
@@ -130,4 +126,4 @@ async def _accounts_response(
     if me is not None:
         await request.services[BlocksAndMutesService].require_no_block(me, AccountId(account.id))
     heading = {"title": title, "kind": kind, "page_title": f"{title} · @{account.handle}"}
-    return await accounts_response(request, read, account.id, account=profile_context(account), **heading)
+    return await accounts_response(request, read, account.id, account=responses.profile_context(account), **heading)

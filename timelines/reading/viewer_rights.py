@@ -18,22 +18,8 @@ from timelines.pages.page import PollState, QuoteState
 from timelines.posts.poll_votes import Tally
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 from timelines.previews.preview import LinkPreview
+from timelines.visibility import rights
 from timelines.visibility.filter import KeywordFilter, find_filters, strongest_filter
-from timelines.visibility.rights import (
-    DELIBERATE_CONTEXTS,
-    DISCOVERY_CONTEXTS,
-    FILTER_PLACE_BY_CONTEXT,
-    FOLLOWED_CONTEXTS,
-    PARENT_CONTEXTS,
-    AllowedAuthors,
-    ViewContext,
-    ViewerRelations,
-    allow_all,
-    may_see,
-    may_show_boost,
-    requires_follow,
-    sees_every_followed_post,
-)
 
 
 class ViewerContext(NamedTuple):
@@ -44,9 +30,9 @@ class ViewerContext(NamedTuple):
     """
 
     viewer_id: AccountId | None
-    context: ViewContext
-    allowed: AllowedAuthors = allow_all
-    replyable: AllowedAuthors | None = None
+    context: rights.ViewContext
+    allowed: rights.AllowedAuthors = rights.allow_all
+    replyable: rights.AllowedAuthors | None = None
     shows_parents: bool = True
 
 
@@ -87,8 +73,8 @@ class ViewerRights:
 
     def __init__(self, loaded: LoadedPosts, viewer: ViewerContext, now_ms: int) -> None:
         self.viewer_id, self.context, self.read_allowed, self.read_replyable, shows_parents = viewer
-        self.shows_parents = shows_parents and self.context in PARENT_CONTEXTS
-        self.relations: ViewerRelations | None = None
+        self.shows_parents = shows_parents and self.context in rights.PARENT_CONTEXTS
+        self.relations: rights.ViewerRelations | None = None
         self.allowed_ids: set[AccountId] = set()
         self.followed_ids: set[AccountId] = set()
         self.replyable_ids: set[AccountId] = set()
@@ -105,10 +91,10 @@ class ViewerRights:
     def allow(self, author_ids: set[AccountId]) -> None:
         """Add authors that the timeline may show. On a home these are followed accounts and the viewer."""
         self.allowed_ids |= author_ids
-        if self.context is ViewContext.HOME:
+        if self.context is rights.ViewContext.HOME:
             self.followed_ids |= author_ids
 
-    def add_relations(self, relations: ViewerRelations) -> None:
+    def add_relations(self, relations: rights.ViewerRelations) -> None:
         self.relations = relations if self.relations is None else self.relations.merged_with(relations)
 
     def reset_cache(self) -> None:
@@ -127,7 +113,7 @@ class ViewerRights:
     @property
     def sees_every_allowed_post(self) -> bool:
         """Return whether the viewer sees all posts of allowed and visible authors. Boosts are not included."""
-        return sees_every_followed_post(self.relations, self.context)
+        return rights.sees_every_followed_post(self.relations, self.context)
 
     def visible_author(self, post: Post, *, is_original: bool = False) -> Author | None:
         """Return the author if the viewer may see the post. `is_original` is set if the post is shown by a boost."""
@@ -144,7 +130,11 @@ class ViewerRights:
         if author is None or not (is_original or author_id in self.allowed_ids):
             return None
         follows = author_id in self.followed_ids
-        return author if may_see(post, author, viewer=self.relations, follows=follows, context=self.context) else None
+        return (
+            author
+            if rights.may_see(post, author, viewer=self.relations, follows=follows, context=self.context)
+            else None
+        )
 
     def could_see(self, tombstone: Post) -> bool:
         """Return whether the viewer or a visitor could see the post before its deletion.
@@ -152,9 +142,9 @@ class ViewerRights:
         `tombstone` has the fields of the post that its tombstone keeps.
         """
         author, follows = self._loaded.authors.get(tombstone.author_id), tombstone.author_id in self.followed_ids
-        if author is None or not requires_follow(tombstone, author):
+        if author is None or not rights.requires_follow(tombstone, author):
             return tombstone.audience != FOLLOWERS
-        return may_see(tombstone, author, viewer=self.relations, follows=follows, context=self.context)
+        return rights.may_see(tombstone, author, viewer=self.relations, follows=follows, context=self.context)
 
     def visible_original(self, boost: Post) -> tuple[Post, Author] | None:
         """Return the original of a boost, and its author, if the viewer may see it on this timeline."""
@@ -162,7 +152,7 @@ class ViewerRights:
         author = None if original is None else self.visible_author(original, is_original=True)
         if original is None or author is None or original.boost_of is not None:
             return None
-        return (original, author) if may_show_boost(boost, author, self.relations, self.context) else None
+        return (original, author) if rights.may_show_boost(boost, author, self.relations, self.context) else None
 
     def allows_reply(self, post: Post) -> bool:
         """Return whether the rule for replies allows the post.
@@ -188,7 +178,7 @@ class ViewerRights:
 
     def applied_filter(self, matches: tuple[KeywordFilter, ...]) -> KeywordFilter | None:
         """Return the filter among `matches` that folds or hides the post on this timeline."""
-        return strongest_filter(matches, FILTER_PLACE_BY_CONTEXT.get(self.context))
+        return strongest_filter(matches, rights.FILTER_PLACE_BY_CONTEXT.get(self.context))
 
     def visible_quote(self, post: Post) -> tuple[QuoteState, tuple[Post, Author] | None]:
         """Return the state of a quote, and the quoted post and its author if the viewer may see them.
@@ -209,7 +199,7 @@ class ViewerRights:
                 state, viewer = "blocked_account", structs.replace(viewer, blocks=frozenset())
             elif author.id in viewer.muted and not self._opens_on_purpose(post, quoted):
                 state = "muted_account"
-        if not may_see(quoted, author, viewer=viewer, follows=follows, context=ViewContext.POST):
+        if not rights.may_see(quoted, author, viewer=viewer, follows=follows, context=rights.ViewContext.POST):
             return "unauthorized", None
         return state, (quoted, author)
 
@@ -226,8 +216,10 @@ class ViewerRights:
         if parent is None or author is None or self.matching_filters(parent):
             return None
         follows = author.id in self.followed_ids
-        context = self.context if self.context in DISCOVERY_CONTEXTS else ViewContext.THREAD
-        return parent if may_see(parent, author, viewer=self.relations, follows=follows, context=context) else None
+        context = self.context if self.context in rights.DISCOVERY_CONTEXTS else rights.ViewContext.THREAD
+        return (
+            parent if rights.may_see(parent, author, viewer=self.relations, follows=follows, context=context) else None
+        )
 
     def quoted_filter(self, post: Post, quoted: Post, matches: tuple[KeywordFilter, ...]) -> KeywordFilter | None:
         """Return the filter among `matches` that hides a quoted post. A quote shows what a thread shows."""
@@ -235,7 +227,7 @@ class ViewerRights:
 
     def _opens_on_purpose(self, post: Post, quoted: Post) -> bool:
         """Return whether the viewer opened a page that shows quotes of the author's own posts."""
-        return self.context in DELIBERATE_CONTEXTS and quoted.author_id == post.author_id
+        return self.context in rights.DELIBERATE_CONTEXTS and quoted.author_id == post.author_id
 
     def poll_state(self, post: Post) -> PollState | None:
         """Return the poll of the post as the viewer sees it, or None if the post has no poll.
@@ -259,7 +251,7 @@ class ViewerRights:
 
     def is_first_appearance(self, boost: Post) -> bool:
         """Return whether the timeline did not show the boosted post within the day before this boost."""
-        if self.context not in FOLLOWED_CONTEXTS:
+        if self.context not in rights.FOLLOWED_CONTEXTS:
             return True
         earlier_boosters = self._loaded.earlier_boosters.get(boost.id)
         if earlier_boosters is None:

@@ -13,16 +13,8 @@ from contextlib import asynccontextmanager
 from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any, ClassVar, Final, Protocol
 
+from socialsite.web import socket_writer
 from socialsite.web.asgi_types import Message, Send
-from socialsite.web.socket_writer import (
-    CLOSE_CODE_TOO_SLOW,
-    STALL_TIMEOUT_S,
-    AsgiSocketWriter,
-    FlowGate,
-    SendQueue,
-    SocketWriter,
-    TextFrame,
-)
 
 TRANSPORT_BUFFER_BYTES = 16 * 1024
 """Bytes that Twisted buffers before it pauses the writer (Twisted's default is 64 kB)."""
@@ -82,8 +74,8 @@ class DaphneSocketWriter:
         self._protocol = protocol
         self._transport: Transport = protocol.transport
         self._loop = asyncio.get_running_loop()
-        self._queue = SendQueue()
-        self._flow_gate = FlowGate()
+        self._queue = socket_writer.SendQueue()
+        self._flow_gate = socket_writer.FlowGate()
         self._stall_timer: asyncio.TimerHandle | None = None
         self._abort_timer: asyncio.TimerHandle | None = None
         self.is_closed = False
@@ -96,7 +88,7 @@ class DaphneSocketWriter:
         self._transport.registerProducer(self, True)
         _release_handshake(protocol)
 
-    def send(self, frame: TextFrame) -> None:
+    def send(self, frame: socket_writer.TextFrame) -> None:
         if self.is_closed:
             return
         if self._flow_gate.is_open:
@@ -139,7 +131,7 @@ class DaphneSocketWriter:
 
     def _close_too_slow(self) -> None:
         """Close the socket, and abort it after ABORT_DELAY_S, because a stalled reader may not read the close frame."""
-        self.close(CLOSE_CODE_TOO_SLOW)
+        self.close(socket_writer.CLOSE_CODE_TOO_SLOW)
         self._abort_timer = self._loop.call_later(ABORT_DELAY_S, self._transport.abortConnection)
 
     # IPushProducer
@@ -148,7 +140,7 @@ class DaphneSocketWriter:
         """Stop writing, because the reader stalls. Stop reading too, because pongs and replies would be buffered."""
         self._flow_gate.close()
         if self._stall_timer is None:
-            self._stall_timer = self._loop.call_later(STALL_TIMEOUT_S, self._close_too_slow)
+            self._stall_timer = self._loop.call_later(socket_writer.STALL_TIMEOUT_S, self._close_too_slow)
         if not self.is_closed:
             self._transport.pauseProducing()
 
@@ -195,7 +187,7 @@ class ResponseReader:
 
     def __init__(self, request: Any, address: str) -> None:
         self._request, self._address = request, address
-        self._flow_gate = FlowGate()
+        self._flow_gate = socket_writer.FlowGate()
         if request.channel is not None and request.producer is None:
             request.registerProducer(self, True)
 
@@ -273,7 +265,7 @@ async def send_body(send: Send, pieces: Iterator[bytes], address: str) -> None:
             piece, following = following, next(pieces, b"")
 
 
-def open_socket_writer(send: Send) -> SocketWriter:
+def open_socket_writer(send: Send) -> socket_writer.SocketWriter:
     """Return the writer for an accepted socket."""
     protocol = find_daphne_protocol(send)
-    return AsgiSocketWriter(send) if protocol is None else DaphneSocketWriter(protocol)
+    return socket_writer.AsgiSocketWriter(send) if protocol is None else DaphneSocketWriter(protocol)

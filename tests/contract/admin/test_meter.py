@@ -4,18 +4,8 @@ import asyncio
 
 import pytest
 
+from socialsite.analytics import metrics
 from socialsite.analytics.meter import LAST_SEEN_INTERVAL_MS, MAX_PENDING, Meter
-from socialsite.analytics.metrics import (
-    ACCOUNTS_BY_POSTS,
-    ACCOUNTS_BY_REQUESTS,
-    DELIVERY_LATENCY,
-    ERRORS,
-    LOGINS,
-    PAGE_VIEWS,
-    POSTS,
-    REFUSALS,
-    REQUESTS,
-)
 from socialsite.analytics.stats import DAY_MS, Statistics
 from socialsite.clock import FixedClock
 from socialsite.migration.store_factory import open_store
@@ -48,18 +38,18 @@ def meter(statistics: Statistics) -> Meter:
 async def test_counted_events_are_read_after_the_next_flush(
     statistics: Statistics, meter: Meter, clock: FixedClock
 ) -> None:
-    meter.count(LOGINS)
+    meter.count(metrics.LOGINS)
     meter.count_response(200, is_page=True, account_id=3)
     meter.count_response(503, is_page=True, account_id=None)
-    meter.count(REFUSALS, "post")
+    meter.count(metrics.REFUSALS, "post")
     await meter.flush()
     now_ms = clock.now_ms()
     queries = [
-        (LOGINS, ALL_MEMBERS),
-        (REQUESTS, ALL_MEMBERS),
-        (PAGE_VIEWS, ALL_MEMBERS),
-        (ERRORS, "503"),
-        (REFUSALS, "post"),
+        (metrics.LOGINS, ALL_MEMBERS),
+        (metrics.REQUESTS, ALL_MEMBERS),
+        (metrics.PAGE_VIEWS, ALL_MEMBERS),
+        (metrics.ERRORS, "503"),
+        (metrics.REFUSALS, "post"),
     ]
     assert await statistics.stats.series.read_totals(queries, now_ms, now_ms, now_ms=now_ms) == [1, 2, 1, 1, 1]
 
@@ -136,8 +126,8 @@ async def test_events_written_after_midnight_count_on_their_own_day(
     yesterday, today, figures = ((midnight - DAY_MS, midnight - 1), (midnight, clock.now_ms()), statistics.stats)
     assert await figures.count_active_accounts(1, now_ms=clock.now_ms()) == 0
     assert await figures.count_active_accounts(2, now_ms=clock.now_ms()) == 1
-    assert await figures.series.read_top(ACCOUNTS_BY_REQUESTS, *yesterday, 3, now_ms=clock.now_ms()) == [(9, 1)]
-    assert await figures.series.read_top(ACCOUNTS_BY_REQUESTS, *today, 3, now_ms=clock.now_ms()) == []
+    assert await figures.series.read_top(metrics.ACCOUNTS_BY_REQUESTS, *yesterday, 3, now_ms=clock.now_ms()) == [(9, 1)]
+    assert await figures.series.read_top(metrics.ACCOUNTS_BY_REQUESTS, *today, 3, now_ms=clock.now_ms()) == []
 
 
 async def test_the_most_active_accounts_are_listed_first(
@@ -148,7 +138,7 @@ async def test_the_most_active_accounts_are_listed_first(
             meter.count_post(account_id)
     await meter.flush()
     now_ms = clock.now_ms()
-    best = await statistics.stats.series.read_top(ACCOUNTS_BY_POSTS, now_ms, now_ms, 2, now_ms=now_ms)
+    best = await statistics.stats.series.read_top(metrics.ACCOUNTS_BY_POSTS, now_ms, now_ms, 2, now_ms=now_ms)
     assert best == [(2, 5), (1, 2)]
 
 
@@ -164,14 +154,14 @@ async def test_latency_is_reported_as_quantiles(statistics: Statistics, meter: M
 
 
 def test_quantiles_are_computed_from_buckets() -> None:
-    counts = [0] * len(DELIVERY_LATENCY.bucket_names)
-    assert DELIVERY_LATENCY.quantile(counts, 0.5) is None
+    counts = [0] * len(metrics.DELIVERY_LATENCY.bucket_names)
+    assert metrics.DELIVERY_LATENCY.quantile(counts, 0.5) is None
     counts[1] = 10  # 5 to 10 ms
-    assert DELIVERY_LATENCY.quantile(counts, 0.5) == 7.5
-    assert DELIVERY_LATENCY.quantile(counts, 1.0) == 10
+    assert metrics.DELIVERY_LATENCY.quantile(counts, 0.5) == 7.5
+    assert metrics.DELIVERY_LATENCY.quantile(counts, 1.0) == 10
     counts[-1] = 1_000
-    assert DELIVERY_LATENCY.quantile(counts, 0.99) == DELIVERY_LATENCY.bounds_ms[-1]
-    assert [DELIVERY_LATENCY.bucket_name(ms) for ms in (0, 5, 5.1, 10**9)] == ["5", "5", "10", "more"]
+    assert metrics.DELIVERY_LATENCY.quantile(counts, 0.99) == metrics.DELIVERY_LATENCY.bounds_ms[-1]
+    assert [metrics.DELIVERY_LATENCY.bucket_name(ms) for ms in (0, 5, 5.1, 10**9)] == ["5", "5", "10", "more"]
 
 
 async def test_counts_are_retained_while_a_server_is_unavailable() -> None:
@@ -238,6 +228,6 @@ async def test_a_deleted_posts_counters_are_deleted(world: World, alice: Person)
 
 
 def test_metric_names_are_valid_in_keys() -> None:
-    for kind in (POSTS, PAGE_VIEWS, LOGINS, REFUSALS, ACCOUNTS_BY_POSTS):
+    for kind in (metrics.POSTS, metrics.PAGE_VIEWS, metrics.LOGINS, metrics.REFUSALS, metrics.ACCOUNTS_BY_POSTS):
         assert kind.name.isalpha()
         assert kind.name.islower()

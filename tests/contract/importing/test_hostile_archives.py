@@ -15,17 +15,7 @@ import pytest
 from socialsite.container import Services
 from tests.contract.importing.test_import_archives import attachment, note, write_x
 from tests.contract.importing.test_imports_by_people import mastodon, pictures
-from tests.support.imports import (
-    BASE_URL,
-    begin_import,
-    export_account,
-    import_file,
-    perform_transfers,
-    read_json,
-    read_profile_posts,
-    start_import,
-    undo_import,
-)
+from tests.support import imports
 from tests.support.pictures import picture
 from tests.support.world import Person
 from timelines.exporting.repository import LIKE, ImportedPost
@@ -84,7 +74,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_a_hostile_archive_fails_and_leaves_nothing(name: str, services: Services, alice: Person) -> None:
-    preview = await start_import(services, alice.id, HOSTILE[name] or b" ")
+    preview = await imports.start_import(services, alice.id, HOSTILE[name] or b" ")
     assert preview.state == "failed"
     assert await MediaFiles().list_names() == []
 
@@ -142,8 +132,8 @@ def test_a_tweet_whose_urls_contain_each_other_stays_small(tmp_path: Path) -> No
 async def test_a_poll_ends_at_a_time_that_pages_can_show(services: Services, alice: Person) -> None:
     ends = ("0001-01-01T00:00:00+14:00", "9999-12-30T00:00:00Z", "9999-12-31T23:59:59-14:00")
     polls = [note(number, oneOf=[{"name": "1"}, {"name": "2"}], endTime=end) for number, end in enumerate(ends, 1)]
-    assert dict((await import_file(services, alice.id, mastodon(*polls))).refused) == {}
-    items = read_json(await export_account(services, alice.id), "outbox.json")["orderedItems"]
+    assert dict((await imports.import_file(services, alice.id, mastodon(*polls))).refused) == {}
+    items = imports.read_json(await imports.export_account(services, alice.id), "outbox.json")["orderedItems"]
     (first, middle, last) = sorted(item["object"]["endTime"] for item in items)
     assert first == middle < "9000", "an end that is no date that pages can show is now"
     assert last[:4] == "9999"
@@ -154,7 +144,7 @@ async def test_a_damaged_picture_is_refused_and_its_post_is_imported(services: S
     file = mastodon(*notes, files={"1.jpg": picture(), "2.jpg": picture()})
     damaged = bytearray(file)
     damaged[file.index(b"\xff\xd8") + 50] ^= 1
-    done = await import_file(services, alice.id, bytes(damaged))
+    done = await imports.import_file(services, alice.id, bytes(damaged))
     assert (done.state, done.counts["posts"], len(await pictures())) == ("done", 2, 2)
     assert done.refused == {"picture_unreadable": 1}
 
@@ -162,20 +152,22 @@ async def test_a_damaged_picture_is_refused_and_its_post_is_imported(services: S
 async def test_descriptions_of_all_versions_are_cleaned(services: Services, alice: Person) -> None:
     former = {"content": "x", "attachment": [attachment("a.jpg", "a\x07")]}
     cleaned = note(1, attachment=[attachment("a.jpg", "\u202eCafe\u0301")], versions=[former])
-    done = await import_file(services, alice.id, mastodon(cleaned, files={"a.jpg": picture()}))
+    done = await imports.import_file(services, alice.id, mastodon(cleaned, files={"a.jpg": picture()}))
     assert done.counts["pictures"] == 1
-    (post,) = await read_profile_posts(services, "alice")
+    (post,) = await imports.read_profile_posts(services, "alice")
     versions = await services.repositories.posts.find_versions(post.id)
     assert [version.extra.media[0].alt for version in versions] == ["a", "Café"]
 
 
 async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Services, alice: Person) -> None:
-    preview = await begin_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)]))
+    preview = await imports.begin_import(
+        services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(150)])
+    )
     await MediaFiles().delete([preview.file_name(alice.id)])
-    await perform_transfers(services)
+    await imports.perform_transfers(services)
     done = await services.exports.find(alice.id, preview.id, "import")
     assert (done.state, done.error, done.counts["posts"]) == ("done", "unreadable", 100)
-    assert (await undo_import(services, alice.id, done)).state == "undone"
+    assert (await imports.undo_import(services, alice.id, done)).state == "undone"
     assert await alice.profile_ids() == []
 
 
@@ -183,9 +175,9 @@ async def test_an_import_whose_file_is_lost_meanwhile_can_be_undone(services: Se
 async def test_a_file_that_begins_with_a_thousand_rows_of_another_form_is_no_archive(
     services: Services, alice: Person, item: object
 ) -> None:
-    preview = await start_import(services, alice.id, mastodon(*[item] * 1_000))
+    preview = await imports.start_import(services, alice.id, mastodon(*[item] * 1_000))
     assert (preview.state, preview.error) == ("failed", "unknown_format")
-    few = await start_import(services, alice.id, mastodon(*[item] * 999, note(1)))
+    few = await imports.start_import(services, alice.id, mastodon(*[item] * 999, note(1)))
     assert (few.state, few.counts["posts"]) == ("ready", 1)
 
 
@@ -196,12 +188,12 @@ async def test_refused_rows_end_the_job_and_count_for_the_limit_of_rows(
     services.imports.slice_s = 0
     boost = {"type": "Announce", "object": "https://example.org/1"}
     rows = [note(1), boost, note(2), note(3), boost, boost, note(4)]
-    await import_file(services, alice.id, mastodon(*rows))
+    await imports.import_file(services, alice.id, mastodon(*rows))
     (done,) = await services.exports.all(alice.id, "import")
     assert (done.state, done.counts["posts"], done.refused) == ("done", 4, {"boost": 3})
     monkeypatch.setattr("timelines.importing.service.IMPORT_ROWS_CAP", 50)
     services.imports.slice_s = 60
-    preview = await start_import(services, alice.id, mastodon(note(5), *[boost] * 1_000, note(6)))
+    preview = await imports.start_import(services, alice.id, mastodon(note(5), *[boost] * 1_000, note(6)))
     assert (preview.state, preview.error, preview.refused) == ("ready", "too_large", {"boost": 49})
     assert preview.counts["posts"] == 1
 
@@ -211,7 +203,9 @@ async def test_an_import_reports_that_rows_above_its_limit_are_left_out(
 ) -> None:
     monkeypatch.setattr("timelines.importing.service.IMPORT_ROWS_CAP", 100)
     services.imports.slice_s = 0
-    preview = await start_import(services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(250)]))
+    preview = await imports.start_import(
+        services, alice.id, mastodon(*[note(1 + n % 50, id=str(n)) for n in range(250)])
+    )
     assert (preview.state, preview.error, preview.counts["posts"]) == ("ready", "too_large", 100)
 
 
@@ -224,11 +218,11 @@ async def test_the_likes_of_an_archive_are_read_beside_the_event_loop(services: 
     def marked() -> Iterator[MarkedPost]:
         for number in range(150):
             threads.add(threading.get_ident())
-            yield MarkedPost(LIKE, f"{BASE_URL}/@bob/{number}/")
+            yield MarkedPost(LIKE, f"{imports.BASE_URL}/@bob/{number}/")
 
     tally = Tally()
     await services.imports.reactions_import.run(
-        alice.id, marked(), BASE_URL, tally, services.clock.now_ms(), dry_run=True, offset=10,
+        alice.id, marked(), imports.BASE_URL, tally, services.clock.now_ms(), dry_run=True, offset=10,
         progress=ignore_progress, record=ignore_record,
     )  # fmt: skip
     assert tally.refused == {"post_missing": 140}

@@ -5,17 +5,8 @@ from contextlib import nullcontext
 
 import pytest
 
+from accounts import errors
 from accounts.domain import ACTIVE, WAITING
-from accounts.errors import (
-    AccountNotFound,
-    AccountSuspended,
-    AccountWaiting,
-    AlreadyDecided,
-    FieldErrors,
-    HandleTaken,
-    InvitationNeeded,
-    SignUpClosed,
-)
 from accounts.joining import service as joining_service
 from accounts.sessions.values import TokenGrant
 from socialsite.admin.audit_log import Actor
@@ -39,7 +30,7 @@ async def test_an_open_site_lets_everybody_in(services: Services) -> None:
     assert await services.accounts.authenticate("alice", PASSWORD) is not None
 
 
-@pytest.mark.parametrize(("mode", "error"), [("closed", SignUpClosed), ("invitation", InvitationNeeded)])
+@pytest.mark.parametrize(("mode", "error"), [("closed", errors.SignUpClosed), ("invitation", errors.InvitationNeeded)])
 async def test_a_closed_site_creates_no_account(services: Services, mode: str, error: type[Exception]) -> None:
     await services.site.change(joining=mode)
     with pytest.raises(error):
@@ -50,14 +41,14 @@ async def test_a_closed_site_creates_no_account(services: Services, mode: str, e
 
 async def test_a_process_that_has_not_read_the_settings_creates_no_account(services: Services) -> None:
     services.site.settings = UNKNOWN_SETTINGS
-    with pytest.raises(SignUpClosed):
+    with pytest.raises(errors.SignUpClosed):
         await sign_up(services, "alice")
 
 
 @pytest.mark.parametrize("reason", ["", "too short", "x" * 1_001])
 async def test_an_application_needs_a_reason(services: Services, reason: str) -> None:
     await services.site.change(joining="approval")
-    with pytest.raises(FieldErrors):
+    with pytest.raises(errors.FieldErrors):
         await sign_up(services, "alice", reason=reason)
     assert await queue_of(services) == []
 
@@ -70,10 +61,10 @@ async def test_a_waiting_account_is_hidden_and_cannot_log_in_until_it_is_approve
     sam, alice = await make_staff(services), await sign_up(services, "alice")
     alice_id = AccountId(alice.id)
     assert alice.state == WAITING
-    with pytest.raises(AccountWaiting):
+    with pytest.raises(errors.AccountWaiting):
         await services.accounts.authenticate("alice", PASSWORD)
     assert await services.accounts.authenticate("alice", "wrong " + PASSWORD) is None
-    with pytest.raises(AccountNotFound):
+    with pytest.raises(errors.AccountNotFound):
         await services.accounts.get_by_handle("alice")
     ((row,), _next) = await services.joining.waiting(0, 10)
     assert (row.author.handle, row.application.reason, row.application.network) == ("alice", REASON, "192.0.2.0/24")
@@ -100,7 +91,12 @@ async def test_one_network_cannot_fill_the_queue_not_even_with_taken_handles(
     monkeypatch.setattr(joining_service, "APPLICATIONS_PER_NETWORK", 2)
     await services.site.change(joining="approval")
     await make_staff(services, "taken")
-    for handle, error in (("taken", HandleTaken), ("alice", None), ("bob", None), ("carol", SignUpClosed)):
+    for handle, error in (
+        ("taken", errors.HandleTaken),
+        ("alice", None),
+        ("bob", None),
+        ("carol", errors.SignUpClosed),
+    ):
         with pytest.raises(error) if error else nullcontext():
             await sign_up(services, handle)
     await sign_up(services, "dora", caller=Caller(None, "198.51.100.7"))
@@ -121,7 +117,7 @@ async def test_a_second_decision_names_the_first_decider(services: Services) -> 
     )
     assert [answer is None for answer in answers].count(True) == 1
     decider = "uma" if answers[1] is None else "sam"
-    refusals = [answer for answer in answers if isinstance(answer, AlreadyDecided)]
+    refusals = [answer for answer in answers if isinstance(answer, errors.AlreadyDecided)]
     assert len(refusals) == 2
     assert all(f"@{decider}" in str(refusal.message) for refusal in refusals)
 
@@ -137,7 +133,7 @@ async def test_a_refused_account_is_deleted_after_it_was_read_and_its_handle_is_
     await services.joining.mark_refusal_read(refused)
     read = await services.accounts.get(alice_id)
     assert read.delete_ms - services.clock.now_ms() <= DAY_MS // 24
-    with pytest.raises(HandleTaken):
+    with pytest.raises(errors.HandleTaken):
         await sign_up(services, "alice")
     await make_deletion_due(services, alice_id)
     await services.accounts.delete_due()
@@ -177,7 +173,7 @@ async def test_no_suspension_lets_a_refused_account_in(services: Services) -> No
     alice_id = AccountId(alice.id)
     await services.joining.refuse(alice_id, AccountId(sam.id), "Please tell us more.")
     await services.accounts.suspend(account_id=alice_id)
-    with pytest.raises(AccountSuspended):  # and her owner cannot take back a deletion that she never requested
+    with pytest.raises(errors.AccountSuspended):  # and her owner cannot take back a deletion that she never requested
         await services.accounts.authenticate("alice", PASSWORD, keep=True)
     await services.joining.reinstate(account_id=alice_id)
     refused = await services.accounts.get(alice_id)
@@ -189,7 +185,7 @@ async def test_an_applicant_can_withdraw(services: Services) -> None:
     await services.site.change(joining="approval")
     sam, alice = await make_staff(services), await sign_up(services, "alice")
     assert await services.accounts.withdraw(account_id=AccountId(alice.id))
-    with pytest.raises(AccountNotFound):
+    with pytest.raises(errors.AccountNotFound):
         await services.joining.approve(AccountId(alice.id), AccountId(sam.id))
     assert await queue_of(services) == []
     assert not await services.accounts.withdraw(account_id=AccountId(sam.id))
@@ -200,7 +196,7 @@ async def test_a_deleted_account_of_the_site_never_frees_its_handle(services: Se
     await services.site.change(joining="open")
     alice = await world.person("alice")
     await services.accounts.delete(account_id=alice.id)
-    with pytest.raises(HandleTaken):
+    with pytest.raises(errors.HandleTaken):
         await sign_up(services, "alice")
 
 
@@ -230,12 +226,12 @@ async def test_a_crash_after_the_request_of_a_withdrawal_is_finished_by_a_worker
 async def test_addresses_of_blocked_domains_and_their_subdomains_are_refused(services: Services) -> None:
     await services.site.change(joining="open", blocked_mail_domains=("bad.example", "müll.example"))
     for address in ("a@bad.example", "a@mx.BAD.example", "a@xn--mll-hoa.example"):
-        with pytest.raises(FieldErrors) as refusal:
+        with pytest.raises(errors.FieldErrors) as refusal:
             await sign_up(services, "alice", address=address)
         assert "example" not in str(refusal.value.fields["address"])
     assert await state_of(services, "alice") == ""
     alice = await sign_up(services, "alice", address="a@notbad.example")
-    with pytest.raises(FieldErrors):
+    with pytest.raises(errors.FieldErrors):
         await services.mail.request_address(AccountId(alice.id), "a@bad.example", None)
 
 
@@ -271,6 +267,6 @@ async def test_a_refusal_of_an_account_that_does_not_wait_delays_no_deletion(ser
     sam, gina = await make_staff(services), AccountId((await sign_up(services, "gina")).id)
     services.accounts.deletion_grace_ms = DAY_MS
     due_ms = await services.accounts.request_deletion(account_id=gina)
-    with pytest.raises(AccountNotFound):
+    with pytest.raises(errors.AccountNotFound):
         await services.joining.refuse(gina, AccountId(sam.id), "No.")
     assert await services.accounts.accounts.deletions.oldest(10, until_ms=due_ms) == [(gina, due_ms)]

@@ -16,15 +16,8 @@ from timelines.lists.repository import EDIT_LIST, ERASE_LIST
 from timelines.markers.repository import MOVE
 from timelines.notifications.repository import ADD, READ, UNREAD
 from timelines.post_archive.service import TO_MARKER
+from timelines.posts import repository
 from timelines.posts.post import FOLLOWERS, Post, encode_post
-from timelines.posts.repository import (
-    DELETE_POST_SCRIPT,
-    EDIT_POST_SCRIPT,
-    REPLACE_VALUE_SCRIPT,
-    SUPERSEDE_POST_SCRIPT,
-    UNARCHIVE_POST_SCRIPT,
-    WRITE_POST_SCRIPT,
-)
 from timelines.reactions.repository import SWAP_SCORE
 from timelines.search.names import ADD_HASHTAGS_SCRIPT, SET_NAMES_SCRIPT
 
@@ -43,8 +36,8 @@ async def test_only_an_absent_or_reserved_post_is_written_or_abandoned(
 ) -> None:
     value = STATES[state]
     for script, expected, left in (
-        (WRITE_POST_SCRIPT, written, "new"),
-        (SUPERSEDE_POST_SCRIPT, superseded, "superseded"),
+        (repository.WRITE_POST_SCRIPT, written, "new"),
+        (repository.SUPERSEDE_POST_SCRIPT, superseded, "superseded"),
     ):
         await run_command(store, *(("SET", POST, value) if value else ("DEL", POST)))
         assert await run_script(store, script, [POST], "new") == expected
@@ -81,11 +74,11 @@ async def test_a_tombstone_replaces_a_post_or_a_reservation(
     place = [POST, *(build(id) for build in changed), *list_keys_of_post(id)]
     for argument, expected in ((["claimed"], over_a_claim), ([], left)):
         await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
-        assert await run_script(store, DELETE_POST_SCRIPT, place, 7, *argument) == answer
+        assert await run_script(store, repository.DELETE_POST_SCRIPT, place, 7, *argument) == answer
         assert await run_command(store, "GET", POST) == expected
 
 
-@pytest.mark.parametrize("script", [TO_MARKER, UNARCHIVE_POST_SCRIPT])
+@pytest.mark.parametrize("script", [TO_MARKER, repository.UNARCHIVE_POST_SCRIPT])
 async def test_a_body_is_replaced_only_if_it_has_the_expected_value(store: Store, script: Script) -> None:
     assert await run_script(store, script, [POST], "expected", "new") == 0
     await run_command(store, "SET", POST, "expected")
@@ -99,7 +92,7 @@ async def test_an_edit_replaces_only_the_version_that_was_read(store: Store) -> 
     place = [build(PostId(4096)) for build in builders]
 
     async def edit(former: str, value: str, number: int, is_new_round: int = 0) -> object:
-        return await run_script(store, EDIT_POST_SCRIPT, place, former, value, number, is_new_round)
+        return await run_script(store, repository.EDIT_POST_SCRIPT, place, former, value, number, is_new_round)
 
     for state, expected in {
         **dict.fromkeys([None, "pending", "superseded", "deleted:7"], 0),
@@ -128,8 +121,8 @@ async def test_a_replacement_returns_the_current_value(store: Store) -> None:
     assert await run_script(store, SWAP_SCORE, [boosters], 7, 99, 200) == b"100"
     assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 200) == b"200"
     assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 300) == b"200"
-    assert await run_script(store, REPLACE_VALUE_SCRIPT, [claim], "old", "new", 50) == b"new"
-    assert await run_script(store, REPLACE_VALUE_SCRIPT, [claim], "old", "newer", 50) == b"new"
+    assert await run_script(store, repository.REPLACE_VALUE_SCRIPT, [claim], "old", "new", 50) == b"new"
+    assert await run_script(store, repository.REPLACE_VALUE_SCRIPT, [claim], "old", "newer", 50) == b"new"
     assert 0 < await run_command(store, "TTL", claim) <= 50
 
 

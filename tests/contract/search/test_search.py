@@ -18,20 +18,9 @@ from tests.support.search import keys_of, search_index, search_post_ids
 from tests.support.world import Person, World, ids_of, ids_on
 from timelines import keys
 from timelines.posts.post import FOLLOWERS, UNLISTED, MediaAttachment, Poll, Post, PostDetails
+from timelines.search import repository
 from timelines.search.partition_merge import PartitionMerge
 from timelines.search.query import parse_query
-from timelines.search.repository import (
-    ADD_POSTINGS_SCRIPT,
-    RARE_TERM_CAP,
-    SEARCH_PARTITIONS,
-    TERM_CAP,
-    PostIndex,
-    SearchTerms,
-    pack_ids,
-    partition_of_post,
-    term_digest,
-    term_keys,
-)
 
 
 async def test_a_published_post_is_found_after_the_worker_has_indexed_it(world: World, services: Services) -> None:
@@ -148,11 +137,11 @@ async def test_a_search_for_a_rare_combination_ends_in_bounded_rounds(world: Wor
     alice = await world.person("alice")
     posts = [await alice.publishes("hay needle" if n == 0 else ("hay", "needle")[n % 2]) for n in range(30)]
     await world.deliver_all()
-    index = PostIndex(services.store, steps=1)
+    index = repository.PostIndex(services.store, steps=1)
     query, before, pages = parse_query("hay needle"), MAX_ID + 1, 0
     seen: list[PostId] = []
     while True:
-        walk = PartitionMerge(index, SearchTerms(tuple(query.terms), None, 0), before - 1)
+        walk = PartitionMerge(index, repository.SearchTerms(tuple(query.terms), None, 0), before - 1)
         seen += await walk.next_ids(5)
         pages += 1
         if not walk.lowest_decided_id:
@@ -197,9 +186,9 @@ async def test_a_lost_index_is_rebuilt_equal(world: World, services: Services) -
     before = [await search_post_ids(services, query) for query in queries]
     completions = await services.autocomplete.complete_accounts("al", viewer_id=None, limit=5)
     places = [key for post in posts for key in keys_of(post)]
-    places += [keys.search_name_prefixes(n) for n in range(SEARCH_PARTITIONS)]
-    places += [keys.search_prefixes_of_account(n) for n in range(SEARCH_PARTITIONS)]
-    places += [keys.search_hashtags(n) for n in range(SEARCH_PARTITIONS)]
+    places += [keys.search_name_prefixes(n) for n in range(repository.SEARCH_PARTITIONS)]
+    places += [keys.search_prefixes_of_account(n) for n in range(repository.SEARCH_PARTITIONS)]
+    places += [keys.search_hashtags(n) for n in range(repository.SEARCH_PARTITIONS)]
     await services.store.execute_all([("DEL", key) for key in dict.fromkeys(places)])
     assert await search_post_ids(services, "both") == []
     assert await services.rebuilds.rebuild_search([person.id for person in people]) == 8
@@ -239,15 +228,16 @@ async def test_posts_indexed_by_an_earlier_release_are_found_after_a_rebuild(wor
 async def as_an_earlier_release_left_it(services: Services, author: Person, posts: list[Post]) -> None:
     """Index "Café #Île" with accents under its terms, a name and a hashtag."""
     await services.store.execute_all([("DEL", key) for post in posts for key in keys_of(post)])
-    terms = [term_digest(term) for term in ("café", "île", "#île")]
+    terms = [repository.term_digest(term) for term in ("café", "île", "#île")]
     for post in posts:
-        added = (part for term in terms for part in (term, pack_ids([post.id])))
-        add = ADD_POSTINGS_SCRIPT.command(
-            term_keys(partition_of_post(post.id), terms), [TERM_CAP, RARE_TERM_CAP, *added]
+        added = (part for term in terms for part in (term, repository.pack_ids([post.id])))
+        add = repository.ADD_POSTINGS_SCRIPT.command(
+            repository.term_keys(repository.partition_of_post(post.id), terms),
+            [repository.TERM_CAP, repository.RARE_TERM_CAP, *added],
         )
         await services.store.component("search").execute_all([add])
     await services.repositories.search_names.set_names({author.id: ["@alice", "josé"]})
-    number = crc32("île".encode()) % SEARCH_PARTITIONS
+    number = crc32("île".encode()) % repository.SEARCH_PARTITIONS
     await services.store.execute_all(
         [("DEL", keys.search_hashtags(number)), ("ZADD", keys.search_hashtags(number), 0, "île")]
     )

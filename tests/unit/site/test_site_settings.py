@@ -7,20 +7,12 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from socialsite.errors import Invalid
-from socialsite.site.settings import (
-    FIELDS,
-    LIST_SIZES,
-    TEXT_LENGTHS,
-    SiteSettings,
-    apply_changes,
-    parse_environment,
-    variable_of,
-)
+from socialsite.site import settings
 
 
 def test_texts_and_lists_are_cleaned() -> None:
-    changed = apply_changes(
-        SiteSettings(),
+    changed = settings.apply_changes(
+        settings.SiteSettings(),
         {
             "name": "  My \u202e site ",
             "rules": ["Be kind.", "", " Be  kind. ", "Mark bots."],
@@ -30,7 +22,7 @@ def test_texts_and_lists_are_cleaned() -> None:
             "joining": "invitation",
         },
     )
-    assert changed == SiteSettings(
+    assert changed == settings.SiteSettings(
         name="My site",
         rules=("Be kind.", "Mark bots."),
         blocked_hosts=("spam.example",),
@@ -41,8 +33,10 @@ def test_texts_and_lists_are_cleaned() -> None:
 
 
 def test_a_text_without_a_visible_character_is_empty() -> None:
-    changed = apply_changes(SiteSettings(), {"name": "\u200b", "welcome": " \u2060\n", "about": "\u3164"})
-    assert (changed, changed.title) == (SiteSettings(), "Socialsite")
+    changed = settings.apply_changes(
+        settings.SiteSettings(), {"name": "\u200b", "welcome": " \u2060\n", "about": "\u3164"}
+    )
+    assert (changed, changed.title) == (settings.SiteSettings(), "Socialsite")
 
 
 @pytest.mark.parametrize(
@@ -63,26 +57,26 @@ def test_a_text_without_a_visible_character_is_empty() -> None:
 )
 def test_a_wrong_value_is_refused_with_its_field(name: str, value: Any) -> None:
     with pytest.raises(Invalid) as refused:
-        apply_changes(SiteSettings(), {name: value, "about": "fine"})
+        settings.apply_changes(settings.SiteSettings(), {name: value, "about": "fine"})
     assert list(refused.value.fields) == [name]
 
 
 def test_unknown_stored_fields_are_ignored_and_absent_fields_have_defaults() -> None:
     stored = b'{"name": "Ours", "of_the_next_release": 1}'
-    assert msgspec.json.decode(stored, type=SiteSettings) == SiteSettings(name="Ours")
+    assert msgspec.json.decode(stored, type=settings.SiteSettings) == settings.SiteSettings(name="Ours")
 
 
 def test_each_field_has_a_variable() -> None:
-    values = dict.fromkeys(FIELDS, "1") | {
+    values = dict.fromkeys(settings.FIELDS, "1") | {
         "accent": "#000000", "joining": "closed", "default_audience": "followers", "rules": "One; two;one",
         "logo": f"1-{'a' * 32}",
     }  # fmt: skip
-    found = parse_environment({variable_of(name): value for name, value in values.items()})
-    assert found.keys() == set(FIELDS)
+    found = settings.parse_environment({settings.variable_of(name): value for name, value in values.items()})
+    assert found.keys() == set(settings.FIELDS)
     assert found["rules"] == ("One", "two", "one")
     assert found["members_only"] is True
     assert found["newcomer_days"] == 1
-    assert parse_environment({"SITE_NAME": "", "SITE_URL": "https://example.org"}) == {}
+    assert settings.parse_environment({"SITE_NAME": "", "SITE_URL": "https://example.org"}) == {}
 
 
 @pytest.mark.parametrize(
@@ -97,10 +91,10 @@ def test_each_field_has_a_variable() -> None:
 )
 def test_a_wrong_variable_is_named(variable: str, value: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=variable):
-        parse_environment({variable: value})
+        settings.parse_environment({variable: value})
 
 
 def test_every_text_and_list_has_a_limit() -> None:
-    fields = msgspec.structs.fields(SiteSettings)
+    fields = msgspec.structs.fields(settings.SiteSettings)
     bounded = {field.name for field in fields if field.type is str or field.default == ()}
-    assert bounded == {*TEXT_LENGTHS, *LIST_SIZES}
+    assert bounded == {*settings.TEXT_LENGTHS, *settings.LIST_SIZES}

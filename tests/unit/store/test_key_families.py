@@ -11,22 +11,18 @@ import pytest
 
 import socialsite.asgi  # noqa: F401 - imports the modules of all families
 from socialsite import settings
-from socialsite.store import Key
-from socialsite.store.key_families import (
-    FAMILIES,
-    KeyFamily,
-    find_family,
-    key_by_id,
-    key_by_word,
-    key_family,
-    single_key,
-)
+from socialsite.store import Key, key_families
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILDING_KEYS = {"socialsite/store/key.py", "socialsite/store/key_families.py", "socialsite/migration/edge_copier.py"}
 """Modules that name keys without a declaration: they build all keys, or copy keys to another partition."""
-DECLARING = {each.__name__ for each in (key_by_id, key_by_word, key_family, single_key)}
-FAMILIES_BY_PATTERN = pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.pattern)
+DECLARING = {
+    each.__name__
+    for each in (key_families.key_by_id, key_families.key_by_word, key_families.key_family, key_families.single_key)
+}
+FAMILIES_BY_PATTERN = pytest.mark.parametrize(
+    "family", key_families.FAMILIES.values(), ids=lambda family: family.pattern
+)
 
 
 def calls(name: str) -> Iterator[tuple[str, ast.Call]]:
@@ -57,21 +53,21 @@ def test_the_container_imports_every_declaration() -> None:
     output = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    assert set(output.stdout.splitlines()) == declared == set(FAMILIES)
+    assert set(output.stdout.splitlines()) == declared == set(key_families.FAMILIES)
 
 
 @FAMILIES_BY_PATTERN
-def test_a_key_belongs_to_its_family_alone(family: KeyFamily) -> None:
+def test_a_key_belongs_to_its_family_alone(family: key_families.KeyFamily) -> None:
     key = family.example
-    assert [each for each in FAMILIES.values() if re.fullmatch(each.regex, key)] == [family]
-    assert find_family(key) is family
+    assert [each for each in key_families.FAMILIES.values() if re.fullmatch(each.regex, key)] == [family]
+    assert key_families.find_family(key) is family
     assert (Key.parse(key).component, Key.parse(key).tag) == (key.component, key.tag)
 
 
 @FAMILIES_BY_PATTERN
-def test_a_family_is_declared_completely(family: KeyFamily) -> None:
+def test_a_family_is_declared_completely(family: key_families.KeyFamily) -> None:
     assert family.redis_type in {"string", "hash", "list", "set", "zset", "stream", "channel", "none", "any"}
-    assert not family.mirror or FAMILIES[family.mirror].mirror == family.pattern
+    assert not family.mirror or key_families.FAMILIES[family.mirror].mirror == family.pattern
     assert not family.in_backups or family.role.value == "cache"
     assert not family.trimmed_as or family.cap
     assert family.text
@@ -83,7 +79,7 @@ def test_capitals_in_a_declaration_name_a_setting_or_a_constant() -> None:
     source = "\n".join(path.read_text() for path in paths)
     names = {
         name
-        for family in FAMILIES.values()
+        for family in key_families.FAMILIES.values()
         for name in re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", f"{family.cap} {family.lifetime} {family.text}")
     }
     assert len(names) > 30
@@ -93,11 +89,11 @@ def test_capitals_in_a_declaration_name_a_setting_or_a_constant() -> None:
 
 def test_a_family_cannot_be_declared_twice() -> None:
     with pytest.raises(ValueError, match="declared twice"):
-        key_by_id("posts:{<post>}:likes", "zset", "again")
+        key_families.key_by_id("posts:{<post>}:likes", "zset", "again")
 
 
 def test_a_builder_refuses_arguments_of_another_type() -> None:
-    build = FAMILIES["posts:{<post>}:likes"].build
+    build = key_families.FAMILIES["posts:{<post>}:likes"].build
     with pytest.raises(TypeError):
         build("7}:text of a user")
     with pytest.raises(TypeError):
