@@ -125,3 +125,9 @@ def reader(site: QuickstartSite, chromium: Browser) -> Iterator[OpenReader]:
     for one in opened:
         one.context.close()
     assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture
+def me(reader: OpenReader, own: HttpVisitor) -> BrowserPage:
+    """The page of a browser in which `own` is signed in."""
+    return reader(own)

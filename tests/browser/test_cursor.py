@@ -103,9 +103,8 @@ def test_without_a_script_the_cursor_is_in_the_box_too(reader: OpenReader, own: 
 
 
 @pytest.mark.nightly
-def test_a_reply_is_written_below_the_post_that_it_answers(reader: OpenReader, own: HttpVisitor) -> None:
+def test_a_reply_is_written_below_the_post_that_it_answers(me: BrowserPage, own: HttpVisitor) -> None:
     """The fragment does not scroll the post out of view."""
-    me = reader(own)
     post = own.publishes("answer me")
     for number in range(8):
         own.publishes(f"a reply {number}", in_reply_to=post["id"])

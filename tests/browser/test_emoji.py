@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader
+from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems
 from tests.support.sites import QuickstartSite
 from tests.support.visitor import HttpVisitor
@@ -14,8 +15,7 @@ from tests.support.visitor import HttpVisitor
 TEXT = "[data-composer] textarea[name=text]"
 
 
-def test_an_emoji_is_found_by_its_name_and_inserted_at_the_cursor(reader: OpenReader, own: HttpVisitor) -> None:
-    me = reader(own)
+def test_an_emoji_is_found_by_its_name_and_inserted_at_the_cursor(me: BrowserPage, own: HttpVisitor) -> None:
     loaded: list[str] = []
     me.page.on("request", lambda request: loaded.append(request.url))
     me.go_to("/")
@@ -39,9 +39,8 @@ def test_an_emoji_is_found_by_its_name_and_inserted_at_the_cursor(reader: OpenRe
 
 
 def test_arrows_choose_escape_gives_the_focus_back_and_recent_emoji_come_first(
-    reader: OpenReader, own: HttpVisitor
+    me: BrowserPage, own: HttpVisitor
 ) -> None:
-    me = reader(own)
     me.go_to("/")
     page = me.page
     button = page.get_by_role("button", name="Emoji")
@@ -89,8 +88,7 @@ def test_an_emoji_is_found_by_itself(reader: OpenReader, own: HttpVisitor, typed
     expect(me.page.locator(TEXT)).to_have_value("\u2764\ufe0f")
 
 
-def test_a_dialog_stays_open_when_escape_closes_the_emoji(reader: OpenReader, own: HttpVisitor) -> None:
-    me = reader(own)
+def test_a_dialog_stays_open_when_escape_closes_the_emoji(me: BrowserPage, own: HttpVisitor) -> None:
     me.go_to("/notifications/")
     me.page.keyboard.press("n")
     me.page.locator("dialog.sheet").get_by_role("button", name="Emoji").click()

@@ -41,9 +41,8 @@ def test_the_number_rises_live_on_any_page_and_falls_after_reading(
 
 @pytest.mark.nightly
 def test_new_notifications_are_offered_on_their_page_and_move_no_entry(
-    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
+    me: BrowserPage, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
-    me = reader(own)
     me.go_to_live(PAGE)
     expect(me.page.locator(".empty")).to_be_visible()
     friend.follows(own.handle)
@@ -54,8 +53,7 @@ def test_new_notifications_are_offered_on_their_page_and_move_no_entry(
 
 
 @pytest.mark.nightly
-def test_a_deleted_mention_lowers_the_number(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
-    me = reader(own)
+def test_a_deleted_mention_lowers_the_number(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     me.go_to_live("/")
     post = friend.publishes(f"hello @{own.handle}")
     expect(badge(me)).to_have_text("1")

@@ -6,6 +6,7 @@ from playwright.sync_api import Dialog, Page, expect
 from tests.browser.conftest import OpenReader
 from tests.browser.test_pictures import PHOTO, TALL, file
 from tests.browser.test_site_settings import boss, site_settings
+from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems
 from tests.support.visitor import HttpVisitor
 
@@ -65,9 +66,8 @@ def test_one_save_stores_texts_and_pictures_and_leaving_unsaved_changes_warns(
 
 
 def test_a_file_that_is_no_picture_is_named_beside_its_field_and_the_texts_stay(
-    reader: OpenReader, own: HttpVisitor
+    me: BrowserPage, own: HttpVisitor
 ) -> None:
-    me = reader(own)
     me.go_to("/accounts/settings/")
     me.page.get_by_label("Bio").fill("still here")
     me.page.get_by_label("Avatar").set_input_files([file("notes.png", b"no picture", "image/png")])

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenReader, visitor_numbers
+from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems
 from tests.support.visitor import PASSWORD, HttpVisitor
 
@@ -47,8 +48,7 @@ def test_a_handle_and_a_password_are_checked_while_typed_and_kept_when_refused(
     page.wait_for_url("**/welcome/profile/")
 
 
-def test_a_refused_change_of_the_password_keeps_what_was_typed(reader: OpenReader, own: HttpVisitor) -> None:
-    me = reader(own)
+def test_a_refused_change_of_the_password_keeps_what_was_typed(me: BrowserPage, own: HttpVisitor) -> None:
     me.go_to("/accounts/password/")
     me.page.locator("[name=old_password]").fill("not this one")
     me.page.locator("[name=new_password1]").fill(f"{PASSWORD}!")

@@ -193,8 +193,7 @@ def test_a_published_thread_is_taken_back_into_the_composer(
     assert texts_of(own) == ["two", "one"]
 
 
-def test_a_picture_comes_back_with_the_text(reader: OpenReader, own: HttpVisitor) -> None:
-    me = reader(own)
+def test_a_picture_comes_back_with_the_text(me: BrowserPage, own: HttpVisitor) -> None:
     keep_notes(me)
     me.go_to("/")
     form = me.page.locator("[data-composer]")

@@ -54,8 +54,14 @@ async def confirm(site: Services, browser: HttpBrowser, smtp: MailServer, addres
     smtp.messages.clear()
 
 
-async def test_a_person_logs_in_with_the_confirmed_address(site, visitor, alice, bob, smtp):
+@pytest_asyncio.fixture
+async def address(site, alice, smtp):
+    """The confirmed address of Alice."""
     await confirm(site, alice, smtp)
+    return ADDRESS
+
+
+async def test_a_person_logs_in_with_the_confirmed_address(site, visitor, alice, bob, address):
     await bob.post("/accounts/mail/", address="bob@example.org")  # not confirmed
     for name in (ADDRESS, " ALICE@Example.org "):
         assert (await visitor.post("/accounts/login/", username=name, password=PASSWORD)).status_code == 303, name
@@ -90,8 +96,7 @@ async def test_an_address_is_used_after_the_button_of_its_link_was_pressed(site,
     assert "Confirmation of the address" in page
 
 
-async def test_a_confirmation_that_is_repeated_is_one_event_and_stays_with_its_account(site, alice, bob, smtp):
-    await confirm(site, alice, smtp)
+async def test_a_confirmation_that_is_repeated_is_one_event_and_stays_with_its_account(site, alice, bob, address):
     fields = {"token": confirmation_token(ALICE, ADDRESS)}
     assert (await alice.post("/accounts/mail/confirm/", **fields)).headers["Location"] == "/accounts/mail/"
     assert (await bob.post("/accounts/mail/confirm/", **fields)).headers["Location"] == "/"
@@ -101,8 +106,7 @@ async def test_a_confirmation_that_is_repeated_is_one_event_and_stays_with_its_a
     assert "is not confirmed yet" not in (await alice.get("/accounts/mail/")).text
 
 
-async def test_a_change_of_the_address_is_mailed_to_the_old_one_and_frees_it(site, alice, bob, smtp):
-    await confirm(site, alice, smtp)
+async def test_a_change_of_the_address_is_mailed_to_the_old_one_and_frees_it(site, alice, bob, smtp, address):
     await confirm(site, alice, smtp, "new@example.org")
     await work(site)
     (told,) = smtp.messages
@@ -111,8 +115,7 @@ async def test_a_change_of_the_address_is_mailed_to_the_old_one_and_frees_it(sit
     assert (await bob.get_json("/accounts/mail/")).json()["address"] == ADDRESS
 
 
-async def test_an_address_belongs_to_one_account_and_only_its_owner_learns_so(site, alice, bob, smtp):
-    await confirm(site, alice, smtp)
+async def test_an_address_belongs_to_one_account_and_only_its_owner_learns_so(site, alice, bob, address):
     for typed, address in (("alice@EXAMPLE.ORG", ADDRESS), (ADDRESS.title(), "Alice@example.org")):
         answer = await bob.post_json("/accounts/mail/", address=typed)
         assert (answer.status_code, answer.json()) == (200, {"pending": address})
@@ -157,10 +160,9 @@ async def test_a_wrong_or_replaced_link_confirms_nothing(site, alice):
     ids=["a new password", "a log-out everywhere"],
 )
 async def test_a_new_password_and_a_log_out_everywhere_end_the_link_of_an_address(
-    site, alice, visitor, smtp, path, fields
+    site, alice, visitor, address, path, fields
 ):
     """Otherwise a thief who asked for an address of their own would get the account by it later."""
-    await confirm(site, alice, smtp)
     await alice.post_json("/accounts/mail/", address="thief@example.org")
     assert (await alice.post_json(path, **fields)).status_code == 200
     token = confirmation_token(ALICE, "thief@example.org")
@@ -190,8 +192,7 @@ async def test_a_change_of_the_address_needs_the_password_again(site, alice):
         assert (answer.status_code, answer.json()["error"]) == (403, "confirmation_needed")
 
 
-async def test_an_address_is_removed_unless_the_site_needs_one(site, alice, smtp, settings):
-    await confirm(site, alice, smtp)
+async def test_an_address_is_removed_unless_the_site_needs_one(site, alice, smtp, address, settings):
     settings.MAIL_REQUIRED = True
     assert (await alice.post_json("/accounts/mail/remove/")).status_code == 409
     settings.MAIL_REQUIRED = False
@@ -201,8 +202,7 @@ async def test_an_address_is_removed_unless_the_site_needs_one(site, alice, smtp
     assert [message["To"] for message in smtp.messages] == [ADDRESS]
 
 
-async def test_an_address_is_on_no_page_of_others(site, alice, bob, smtp):
-    await confirm(site, alice, smtp)
+async def test_an_address_is_on_no_page_of_others(site, alice, bob, address):
     for browser, path in ((bob, "/@alice/"), (alice, "/@alice/"), (bob, "/search/?q=alice"), (alice, "/")):
         assert ADDRESS not in (await browser.get(path)).text
         assert ADDRESS not in (await browser.get_json(path)).text
@@ -231,8 +231,7 @@ async def request_reset(site: Services, visitor: HttpBrowser, smtp: MailServer) 
     return link_in(message)
 
 
-async def test_a_forgotten_password_is_reset_once_and_ends_all_sessions(site, alice, visitor, smtp):
-    await confirm(site, alice, smtp)
+async def test_a_forgotten_password_is_reset_once_and_ends_all_sessions(site, alice, visitor, smtp, address):
     link = await request_reset(site, visitor, smtp)
     assert await alice.is_signed_in()  # the page of the link has no effect yet
     wrong = await open_link(visitor, link, password1="short", password2="short")
@@ -254,8 +253,7 @@ async def test_a_forgotten_password_is_reset_once_and_ends_all_sessions(site, al
     assert subjects == ["New log-in to @alice on Socialsite", "Your password for Socialsite was changed"]
 
 
-async def test_concurrent_uses_of_one_link_change_the_password_once(site, alice, visitor, smtp):
-    await confirm(site, alice, smtp)
+async def test_concurrent_uses_of_one_link_change_the_password_once(site, alice, visitor, smtp, address):
     token = (await request_reset(site, visitor, smtp)).partition("token=")[2]
     await visitor.fetch_csrf_token()
     words = [f"quite another phrase {number}" for number in range(4)]
@@ -267,8 +265,7 @@ async def test_concurrent_uses_of_one_link_change_the_password_once(site, alice,
     assert (await visitor.log_in("alice", words[statuses.index(200)])).status_code == 200
 
 
-async def test_a_link_ends_with_the_address_and_with_the_hour(site, alice, visitor, smtp, settings):
-    await confirm(site, alice, smtp)
+async def test_a_link_ends_with_the_address_and_with_the_hour(site, alice, visitor, address, settings):
     account = await site.accounts.get(ALICE)
     assert await site.mail.find_reset_account(reset_token(account, ADDRESS))
     other = reset_token(account, "other@example.org")
@@ -280,8 +277,7 @@ async def test_a_link_ends_with_the_address_and_with_the_hour(site, alice, visit
     assert (await visitor.get(f"/accounts/reset/confirm/?token={token}")).status_code == 404
 
 
-async def test_known_and_unknown_addresses_have_the_same_answer_and_the_same_work(site, alice, visitor, smtp):
-    await confirm(site, alice, smtp)
+async def test_known_and_unknown_addresses_have_the_same_answer_and_the_same_work(site, alice, visitor, smtp, address):
     calls, bodies = [], []
     for address in (ADDRESS, "nobody@example.org"):
         fewest: dict[str, int] = {}
@@ -309,8 +305,7 @@ async def command_counts(site: Services) -> dict[str, int]:
     return {name: int(rest.split(",")[0]) for name, rest in pairs if name in names}
 
 
-async def test_requests_of_others_do_not_use_up_the_links_of_an_address(site, alice, visitor, smtp):
-    await confirm(site, alice, smtp)
+async def test_requests_of_others_do_not_use_up_the_links_of_an_address(site, alice, visitor, smtp, address):
     site.clock = clock = FixedClock(site.clock.now_ms())
     site.mail.clock = site.mail_sending.clock = clock
     for _ in range(2 * RESETS_PER_HOUR):
@@ -323,16 +318,14 @@ async def test_requests_of_others_do_not_use_up_the_links_of_an_address(site, al
     assert len(smtp.messages) == RESETS_PER_HOUR + 1
 
 
-async def test_a_request_of_a_restored_backup_sends_no_link_days_later(site, alice, visitor, smtp):
-    await confirm(site, alice, smtp)
+async def test_a_request_of_a_restored_backup_sends_no_link_days_later(site, alice, visitor, smtp, address):
     await visitor.post("/accounts/reset/", address=ADDRESS)
     site.mail_sending.clock = FixedClock(site.clock.now_ms() + 3 * DAY_MS)
     await work(site)
     assert smtp.messages == []
 
 
-async def test_a_suspended_account_gets_no_link(site, alice, visitor, smtp):
-    await confirm(site, alice, smtp)
+async def test_a_suspended_account_gets_no_link(site, alice, visitor, smtp, address):
     await site.accounts.suspend(account_id=ALICE)
     await visitor.post_json("/accounts/reset/", address=ADDRESS)
     await work(site)
@@ -390,8 +383,7 @@ async def test_the_button_of_a_mail_leads_to_a_page_of_the_site(
     assert (await alice.get(path)).status_code in (200, 303)
 
 
-async def test_a_changed_second_factor_is_mailed(site, alice, smtp):
-    await confirm(site, alice, smtp)
+async def test_a_changed_second_factor_is_mailed(site, alice, smtp, address):
     await site.factors.add(ALICE, "totp", b"x", Caller(ALICE, "203.0.113.9"), "totp_added")
     await work(site)
     assert [message["Subject"] for message in smtp.messages] == [
@@ -402,8 +394,7 @@ async def test_a_changed_second_factor_is_mailed(site, alice, smtp):
 # Summaries
 
 
-async def test_each_event_of_an_account_is_mailed_once(site, alice, open_browser, smtp):
-    await confirm(site, alice, smtp)
+async def test_each_event_of_an_account_is_mailed_once(site, alice, open_browser, smtp, address):
     app = await OAuthClient.register(alice.http)
     await app.get_token(alice)
     await alice.post("/accounts/archive/")
