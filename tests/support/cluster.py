@@ -1,10 +1,7 @@
 """A real Redis Cluster on loopback for tests, formed by CLUSTER commands in a few seconds."""
 
 import contextlib
-import os
 import shutil
-import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -14,65 +11,33 @@ from typing import Self
 import redis
 
 from tests.support.ports import free_port
-from tests.support.redis_server import TIMER_HZ
+from tests.support.redis_server import RedisServer
 from tests.support.replicas import is_replicated
 from tests.support.waiting import wait_until
 
 SLOTS = 16_384
 
 
-class ClusterMember:
+class ClusterMember(RedisServer):
     """One server of the cluster. It keeps its directory and port over restarts."""
 
     def __init__(self, directory: Path) -> None:
         self.port = free_port()
-        self._directory = directory / str(self.port)
-        self._directory.mkdir()
-        self._process: subprocess.Popen[bytes] | None = None
+        options = (
+            "--port", str(self.port), "--bind", "127.0.0.1",
+            "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+            "--cluster-node-timeout", "2000", "--cluster-allow-replica-migration", "no",
+            "--repl-diskless-sync-delay", "0",
+        )  # fmt: skip
+        super().__init__(aof=True, directory=directory / str(self.port), options=options)
+        self.directory.mkdir()
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
-
     def client(self) -> redis.Redis:
         return redis.Redis(port=self.port, socket_timeout=5, decode_responses=True)
-
-    @property
-    def is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(
-            [
-                "redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory),
-                "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-                "--cluster-node-timeout", "2000", "--cluster-allow-replica-migration", "no",
-                "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
-                "--maxmemory-policy", "noeviction", "--repl-diskless-sync-delay", "0",
-                "--loglevel", "warning", "--hz", TIMER_HZ, "--logfile", str(self._directory / "redis.log"),
-            ]
-        )  # fmt: skip
-        wait_until(self._is_responding, "a cluster member to answer")
-
-    def _is_responding(self) -> bool:
-        with contextlib.suppress(redis.ConnectionError, redis.BusyLoadingError), self.client() as client:
-            return bool(client.ping())
-        return False
-
-    def signal(self, number: int) -> None:
-        assert self._process is not None
-        os.kill(self._process.pid, number)
-        if number == signal.SIGKILL:
-            self._process.wait(10)
-
-    def stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self.signal(signal.SIGKILL)
 
 
 class RedisCluster:
@@ -137,9 +102,7 @@ class RedisCluster:
 
     def flush(self) -> None:
         for member in self.masters:
-            with member.client() as client:
-                client.flushall()
-                client.script_flush()
+            member.flush()
 
     @contextlib.contextmanager
     def without_slot(self, slot: int) -> Iterator[None]:

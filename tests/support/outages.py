@@ -129,7 +129,7 @@ def slots_are_moved(victim: int) -> OutageResult:
 
 def lose_master(cluster: RedisCluster, victim: int, *, wake: ClusterMember | None = None) -> None:
     master, replica = cluster.masters[victim], cluster.replicas[victim]
-    master.signal(signal.SIGKILL)
+    master.kill()
     killed = time.monotonic()
     if wake is not None:
         wake.signal(signal.SIGCONT)

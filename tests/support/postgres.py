@@ -6,9 +6,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +15,7 @@ from typing import Any, Self
 import psycopg
 
 from tests.support.programs import need
+from tests.support.waiting import wait_until
 
 FAST_OPTIONS = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=40")
 
@@ -41,7 +41,7 @@ class PostgresServer:
         command = [need("postgres"), "-D", str(self._data), *(f"--{option}" for option in options)]
         with (self.directory / "postgres.log").open("ab") as log:
             self._process = subprocess.Popen([*_as_unprivileged(), *command], stdout=log, stderr=log, cwd="/")
-        self._wait_until_ready()
+        wait_until(self._is_responding, "PostgreSQL to answer")
         return self
 
     def truncate(self) -> None:
@@ -76,16 +76,11 @@ class PostgresServer:
             self._process.wait(20)
             self._process = None
 
-    def _wait_until_ready(self, timeout_s: float = 60.0) -> None:
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                self.client().close()
-                return
-            except psycopg.OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(0.05)
+    def _is_responding(self) -> bool:
+        with suppress(psycopg.OperationalError):
+            self.client().close()
+            return True
+        return False
 
     def _run(self, *command: str) -> None:
         result = subprocess.run([*_as_unprivileged(), *command], capture_output=True, text=True, cwd="/")

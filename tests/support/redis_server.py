@@ -1,5 +1,6 @@
 """A real Redis server for tests: unix socket, AOF only on request, deleted after the test run."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Self
 
 import redis
+
+from tests.support.waiting import wait_until
 
 TIMER_HZ = "100"
 """An idle server looks for expired BLOCK timeouts this often; with the default of 10 a BLOCK of 1 ms takes 100 ms."""
@@ -52,16 +55,13 @@ class RedisServer:
         self.wait_until_ready()
         return self
 
-    def wait_until_ready(self, timeout_s: float = 60.0) -> None:
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                if self.client().ping():
-                    return
-            except (redis.ConnectionError, redis.BusyLoadingError):
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(0.02)
+    def wait_until_ready(self) -> None:
+        wait_until(self._is_responding, "a server to answer")
+
+    def _is_responding(self) -> bool:
+        with contextlib.suppress(redis.ConnectionError, redis.BusyLoadingError), self.client() as client:
+            return bool(client.ping())
+        return False
 
     def client(self) -> redis.Redis:
         return redis.Redis(unix_socket_path=str(self.socket))
@@ -74,14 +74,17 @@ class RedisServer:
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send a signal to the server and wait until it exits."""
+        self.signal(number)
         assert self._process is not None
-        os.kill(self._process.pid, number)
         self._process.wait(10)
 
     def stop(self) -> None:
         if self.is_running:
             self.kill(signal.SIGKILL)
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
 
 
 def pause_until_aof_written(client: redis.Redis) -> None:

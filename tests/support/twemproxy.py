@@ -4,7 +4,6 @@ import contextlib
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from socialsite.store import Key, Script
 from tests.support.ports import free_ports
 from tests.support.programs import need
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import wait_until
 
 
 class TwemproxyServer:
@@ -42,10 +42,7 @@ class TwemproxyServer:
             [binary, "-c", str(configuration), "-s", str(statistics), "-a", "127.0.0.1", "-o", str(log)],
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 10
-        while not self._answers():
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.02)
+        wait_until(self._answers, f"the proxy to answer (see {log})")
 
     def stop(self) -> None:
         if self._process is not None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
@@ -219,6 +218,6 @@ async def test_a_channel_is_received_at_the_replica_after_its_master_died(
 ) -> None:
     clock = FixedClock(1_795_000_000_000)
     await listener.hears(store, clock, b"before", 5)
-    holder(cluster_with_replicas, store).signal(signal.SIGKILL)
+    holder(cluster_with_replicas, store).kill()
     await listener.hears(store, clock, b"after", 20)
     assert listener.gaps

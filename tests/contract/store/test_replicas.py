@@ -166,7 +166,7 @@ async def test_replicas_of_a_cluster_are_used_except_while_slots_move() -> None:
         await until_many(store, keys, cluster)
         assert await many(store, keys) == list(range(50))
         for replica in cluster.replicas:
-            replica.signal(signal.SIGKILL)
+            replica.kill()
         for _ in range(20):
             assert await many(store, keys) == list(range(50))
             await asyncio.sleep(0.02)
