@@ -14,6 +14,7 @@ from tests.support.cluster import RedisCluster
 from tests.support.fakes import FakeAccountDirectory
 from tests.support.notifications import ThreePeople
 from tests.support.postgres import PostgresServer
+from tests.support.redis_server import RedisServer
 from tests.support.sample_site import SampleSite
 from tests.support.world import Person, World
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
@@ -78,6 +79,13 @@ def cluster() -> Iterator[RedisCluster]:
     started = RedisCluster(masters=3)
     yield started.start()
     started.stop()
+
+
+@pytest.fixture
+def own_server() -> Iterator[RedisServer]:
+    """A server that the test may stop."""
+    with RedisServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -23,13 +23,9 @@ def test_the_check_fails_without_an_answer() -> None:
 
 
 def test_the_check_fails_while_the_store_is_down() -> None:
-    server = RedisServer(aof=True).start()
-    try:
-        with running_site(server.url) as site:
-            assert check(site.url).returncode == 0
-            server.kill()
-            wait_until(lambda: check(f"{site.url}/readyz").stderr.strip().endswith("503"))  # it caches for a second
-            server.start()
-            wait_until(lambda: check(f"{site.url}/readyz").returncode == 0)
-    finally:
-        server.stop()
+    with RedisServer(aof=True) as server, running_site(server.url) as site:
+        assert check(site.url).returncode == 0
+        server.kill()
+        wait_until(lambda: check(f"{site.url}/readyz").stderr.strip().endswith("503"))  # it caches for a second
+        server.start()
+        wait_until(lambda: check(f"{site.url}/readyz").returncode == 0)

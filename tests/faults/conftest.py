@@ -19,6 +19,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def server() -> Iterator[RedisServer]:
     """A plain server, shared by the tests of a file."""
-    started = RedisServer().start()
-    yield started
-    started.stop()
+    with RedisServer() as started:
+        yield started

@@ -35,16 +35,13 @@ pytestmark = [pytest.mark.slow, needs("strace")]
 
 @pytest.mark.parametrize("policy", mostly_nightly(LOST_AT_MOST_S, 1))
 async def test_a_power_cut_loses_only_writes_since_the_last_fsync(policy: str, tmp_path: Path) -> None:
-    server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
-    try:
+    with RedisServer(aof=True, options=("--appendfsync", policy)) as server:
         with StallMonitor() as stalls:
             acknowledged, syncs = await written(server, tmp_path)
         moment, lost = worst_of(acknowledged, syncs)
         last_sync = last_sync_before(syncs, moment)
         assert last_sync is not None
         disk = copy_durable_files(server.directory, tmp_path / "disk", last_sync.size)
-    finally:
-        server.stop()
     stored = await found_on(disk, [post_id for at, post_id in acknowledged if at <= moment])
     gone = [(at, post_id) for at, post_id in acknowledged if at <= moment and post_id not in stored]
     seconds = moment - gone[0][0] if gone else 0.0
@@ -87,12 +84,9 @@ def worst_of(acknowledged: list[tuple[float, int]], syncs: list[FsyncRecord]) ->
 
 async def found_on(disk: Path, post_ids: list[int]) -> set[int]:
     """Start Redis on that disk; return the stored ids, and check that an audit finds no damage."""
-    server = RedisServer(aof=True, directory=disk).start()
-    try:
+    with RedisServer(aof=True, directory=disk) as server:
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             await World(services).deliver_all()
             report = await Audit(services.audit_context, second_check_after_s=0.1).run()
             assert not report.damage, [str(finding) for finding in report.discrepancies]
             return set(await services.repositories.posts.find_many(post_ids))
-    finally:
-        server.stop()

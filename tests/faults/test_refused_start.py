@@ -127,8 +127,7 @@ def test_a_cluster_that_is_not_finished_is_refused_and_daphne_names_it() -> None
 
 def test_a_server_that_is_no_member_of_a_cluster_is_refused() -> None:
     (port,) = free_ports(1)
-    server = RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")).start()
-    try:
+    with RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")) as server:
         require_refused("not a member of a cluster, so write redis://", f"redis+cluster://127.0.0.1:{port}")
         require_refused("remove the password from the URL", f"redis://:secret@127.0.0.1:{port}")
         require_refused("correct the number of the database", f"redis://127.0.0.1:{port}/99")
@@ -136,8 +135,6 @@ def test_a_server_that_is_no_member_of_a_cluster_is_refused() -> None:
             client.config_set("requirepass", "secret")
         require_refused("put user and password into the URL", f"redis://127.0.0.1:{port}")
         require_refused("correct user and password", f"redis://:other@127.0.0.1:{port}")
-    finally:
-        server.stop()
 
 
 def test_a_replica_instead_of_its_master_is_refused(redis_server: RedisServer, redis_url: str) -> None:
@@ -182,32 +179,25 @@ def test_an_unreachable_server_ends_the_worker_and_daphne_waits_for_it(tmp_path:
             time.sleep(0.05)
         assert site.status("/public/") == 503
         assert "start it, or correct its URL" in site.log
-        server = RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")).start()
-        try:
+        with RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")):
             while site.status("/public/") != 200:
                 assert time.monotonic() < until, site.log
                 time.sleep(0.05)
-        finally:
-            server.stop()
     finally:
         site.stop()
 
 
 def test_a_server_lost_later_affects_only_the_data_on_it(redis_url: str) -> None:
-    server = RedisServer().start()
-    try:
-        with running_site(redis_url, REDIS_TIMELINES_URL=server.url) as site:
-            alice = HttpVisitor(site.url, "alice").sign_up()
-            post = alice.publishes("hello")
-            server.kill(signal.SIGKILL)
-            anybody = ("/public/", f"/@alice/{post['id']}/", "/@alice/followers/", "/accounts/login/")
-            assert [site.status(path) for path in anybody] == [200] * len(anybody)
-            assert alice.http.get("/accounts/settings/").status_code == 200
-            for path in ("/", "/@alice/"):
-                answer = alice.http.get(path)
-                assert answer.status_code == 503
-                assert "Retry-After" in answer.headers
-            server.start()
-            assert alice.http.get("/").status_code == 200
-    finally:
-        server.stop()
+    with RedisServer() as server, running_site(redis_url, REDIS_TIMELINES_URL=server.url) as site:
+        alice = HttpVisitor(site.url, "alice").sign_up()
+        post = alice.publishes("hello")
+        server.kill(signal.SIGKILL)
+        anybody = ("/public/", f"/@alice/{post['id']}/", "/@alice/followers/", "/accounts/login/")
+        assert [site.status(path) for path in anybody] == [200] * len(anybody)
+        assert alice.http.get("/accounts/settings/").status_code == 200
+        for path in ("/", "/@alice/"):
+            answer = alice.http.get(path)
+            assert answer.status_code == 503
+            assert "Retry-After" in answer.headers
+        server.start()
+        assert alice.http.get("/").status_code == 200

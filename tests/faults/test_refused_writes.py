@@ -25,9 +25,8 @@ KEY = Key("posts", tag="1", name="post")
 
 @pytest.fixture
 def other_server() -> Iterator[RedisServer]:
-    started = RedisServer().start()
-    yield started
-    started.stop()
+    with RedisServer() as started:
+        yield started
 
 
 @contextlib.contextmanager

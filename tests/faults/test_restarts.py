@@ -117,21 +117,17 @@ async def all_saw(sockets: list[Persistent], wanted: set[int]) -> None:
 
 @pytest.mark.nightly
 async def test_restarts_of_redis_cause_a_pause_and_lose_no_post(tmp_path: Path) -> None:
-    server = RedisServer(aof=True).start()
-    try:
-        with running_site(server.url, RATE_LIMIT_SOCKET="off") as site:
-            pulse = await asyncio.to_thread(TimedLoad, site.url, tmp_path, people=2)
-            async with listening(site.port, 3) as sockets:
-                recovered = await asyncio.to_thread(restarted, pulse, server)
-                await asyncio.to_thread(wait_until, lambda: count_jobs(server) == 0)
-                ledger_audit = await asyncio.to_thread(pulse.audit)
-                print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {ledger_audit}")
-                assert ledger_audit.is_clean, ledger_audit
-                assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
-                assert max(recovered) < RECOVERED_WITHIN_S + pulse.stalls.total_s
-                await all_saw(sockets, {int(entry.post_id or 0) for entry in pulse.ledger.acknowledged})
-    finally:
-        server.stop()
+    with RedisServer(aof=True) as server, running_site(server.url, RATE_LIMIT_SOCKET="off") as site:
+        pulse = await asyncio.to_thread(TimedLoad, site.url, tmp_path, people=2)
+        async with listening(site.port, 3) as sockets:
+            recovered = await asyncio.to_thread(restarted, pulse, server)
+            await asyncio.to_thread(wait_until, lambda: count_jobs(server) == 0)
+            ledger_audit = await asyncio.to_thread(pulse.audit)
+            print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {ledger_audit}")
+            assert ledger_audit.is_clean, ledger_audit
+            assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
+            assert max(recovered) < RECOVERED_WITHIN_S + pulse.stalls.total_s
+            await all_saw(sockets, {int(entry.post_id or 0) for entry in pulse.ledger.acknowledged})
 
 
 def restarted(pulse: TimedLoad, server: RedisServer) -> list[float]:

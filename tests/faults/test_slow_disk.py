@@ -43,21 +43,17 @@ pytestmark = [pytest.mark.slow, needs("strace")]
 @pytest.mark.parametrize(("fsync_s", "kills"), [pytest.param(1.5, 3, marks=pytest.mark.nightly), (5.0, 1)])
 def test_an_acknowledged_post_survives_a_kill_during_a_slow_fsync(fsync_s: float, kills: int) -> None:
     """5 s are longer than Redis waits (2 s): then it writes without the fsync."""
-    server = RedisServer(aof=True).start()
-    try:
-        with running_site(server.url) as site:
-            authors = [Author(site.url, f"author{number}") for number in range(3)]
-            for _ in range(kills):
-                with slow_disk(server, fsync_s):
-                    # Posts wait for the disk and are acknowledged; then Redis is killed while others wait.
-                    wait_until(lambda: max(author.longest_s for author in authors) > 0.5)
-                    until_held_for(server, 0.3)
-                server.start()
-            for author in authors:
-                author.stops()
-            lost = [post for author in authors for post in author.acknowledged if not author.sees(post)]
-    finally:
-        server.stop()
+    with RedisServer(aof=True) as server, running_site(server.url) as site:
+        authors = [Author(site.url, f"author{number}") for number in range(3)]
+        for _ in range(kills):
+            with slow_disk(server, fsync_s):
+                # Posts wait for the disk and are acknowledged; then Redis is killed while others wait.
+                wait_until(lambda: max(author.longest_s for author in authors) > 0.5)
+                until_held_for(server, 0.3)
+            server.start()
+        for author in authors:
+            author.stops()
+        lost = [post for author in authors for post in author.acknowledged if not author.sees(post)]
     longest_s = max(author.longest_s for author in authors)
     posts = sum(len(author.acknowledged) for author in authors)
     print(f"{kills} kills: {len(lost)} of {posts} posts lost; nobody waited more than {longest_s:.1f} s")
@@ -127,8 +123,7 @@ async def test_a_job_is_done_only_when_its_writes_are_in_the_other_servers_file(
 
 @pytest.mark.parametrize("policy", FSYNC_S)
 async def test_writes_that_redis_acknowledged_during_a_slow_fsync_are_lost_by_a_kill(policy: str) -> None:
-    server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
-    try:
+    with RedisServer(aof=True, options=("--appendfsync", policy)) as server:
         with StallMonitor() as stalls:
             async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
                 author = await World(services).person("author")
@@ -138,8 +133,6 @@ async def test_writes_that_redis_acknowledged_during_a_slow_fsync_are_lost_by_a_
         server.start()
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             lost = await lost_of(services, answered)
-    finally:
-        server.stop()
     oldest_s = killed - min(lost) if lost else 0.0
     print(f"{policy}: {len(lost)} of {len(answered)} posts lost, the oldest of {oldest_s:.2f} s before")
     assert lost == sorted(answered)[len(answered) - len(lost) :], "the last ones and no others"

@@ -26,9 +26,8 @@ EVERY_STEP = {f"chain {chain} {step} {STEPS}" for chain in range(CHAINS) for ste
 @pytest.fixture
 def lasting_server() -> Iterator[RedisServer]:
     """A server with an append-only file, so that its data survive a restart."""
-    server = RedisServer(aof=True).start()
-    yield server
-    server.stop()
+    with RedisServer(aof=True) as server:
+        yield server
 
 
 @pytest_asyncio.fixture

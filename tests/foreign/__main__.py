@@ -68,18 +68,17 @@ def run(suite: Suite, arguments: list[str]) -> bool:
         return True
     folder = CACHE / suite.name
     (folder / "media").mkdir(exist_ok=True)  # web process and worker share it
-    server = RedisServer().start()
-    try:
-        with running_site(
+    with (
+        RedisServer() as server,
+        running_site(
             server.url, HTTPS="0", MEDIA_ROOT=str(folder / "media"), MEDIA_ROOT_OF="main", **WITHOUT_LIMITS
-        ) as site:
-            is_good = judge(suite, suite.run(site, arguments), is_whole=not arguments)
-            if "Traceback" in site.log:
-                (folder / "site.log").write_text(site.log)
-                print(f"  The site logged errors: {folder / 'site.log'}")
-                is_good = False
-    finally:
-        server.stop()
+        ) as site,
+    ):
+        is_good = judge(suite, suite.run(site, arguments), is_whole=not arguments)
+        if "Traceback" in site.log:
+            (folder / "site.log").write_text(site.log)
+            print(f"  The site logged errors: {folder / 'site.log'}")
+            is_good = False
     return is_good
 
 

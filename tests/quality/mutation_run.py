@@ -61,18 +61,14 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     covering = Covering(Path(coverage)) if coverage else None
     items = {item.nodeid: item for item in session.items}
     signal.signal(signal.SIGTERM, lambda *_: pytest.exit("stopped"))
-    _server = RedisServer().start()
-    try:
-        with Path(os.environ["MUTATION_RESULTS"]).open("a+") as results:
-            for path, mutant in _wanted(results):
-                if covering:
-                    verdict = _try(session, items, covering, path, mutant)
-                else:
-                    verdict = _verdict(session, session.items[:], path, mutant)
-                results.write(json.dumps({"path": path, **asdict(mutant), **asdict(verdict)}) + "\n")
-                results.flush()
-    finally:
-        _server.stop()
+    with RedisServer() as _server, Path(os.environ["MUTATION_RESULTS"]).open("a+") as results:
+        for path, mutant in _wanted(results):
+            if covering:
+                verdict = _try(session, items, covering, path, mutant)
+            else:
+                verdict = _verdict(session, session.items[:], path, mutant)
+            results.write(json.dumps({"path": path, **asdict(mutant), **asdict(verdict)}) + "\n")
+            results.flush()
     return True
 
 

@@ -83,6 +83,12 @@ class RedisServer:
             self.kill(signal.SIGKILL)
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def signal(self, number: int) -> None:
         os.kill(self.pid, number)
 

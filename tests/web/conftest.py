@@ -22,9 +22,8 @@ OpenBrowser = Callable[..., Awaitable[HttpBrowser]]
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
     """A server for one test, which may stop or fill it."""
-    started = RedisServer().start()
-    yield started
-    started.stop()
+    with RedisServer() as started:
+        yield started
 
 
 @pytest_asyncio.fixture

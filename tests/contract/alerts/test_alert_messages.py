@@ -226,19 +226,15 @@ async def test_a_mail_of_another_release_stops_no_check(operator: OperatorMail) 
 
 async def test_an_unreadable_summary_delays_no_alert(redis_url: str, settings: Any) -> None:
     """The statistics are on a server of their own, which is down at the time of the summary."""
-    series = RedisServer().start()
-    try:
-        with mail_server(settings) as smtp:
-            async with open_services(StoreUrls(redis_url, {"series": series.url})) as services:
-                operator = await make_operator(services, smtp)
-                await operator.choose(gets_summary=True)
-                series.kill()
-                assert await operator.check(4) == ["The store has a fault"]
-                series.start()
-                assert set(await operator.check(2)) == {"The last day of Socialsite", "Ended: The store has a fault"}
-                assert await operator.check(2) == []
-    finally:
-        series.stop()
+    with RedisServer() as series, mail_server(settings) as smtp:
+        async with open_services(StoreUrls(redis_url, {"series": series.url})) as services:
+            operator = await make_operator(services, smtp)
+            await operator.choose(gets_summary=True)
+            series.kill()
+            assert await operator.check(4) == ["The store has a fault"]
+            series.start()
+            assert set(await operator.check(2)) == {"The last day of Socialsite", "Ended: The store has a fault"}
+            assert await operator.check(2) == []
 
 
 async def test_a_full_server_causes_one_message(

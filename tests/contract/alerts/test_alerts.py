@@ -234,31 +234,27 @@ async def test_a_worker_that_is_killed(plain_operator: OperatorMail, redis_serve
 
 
 async def test_a_server_that_cannot_write_its_file(settings: Any) -> None:
-    with mounted_disk(6) as disk, mail_server(settings) as smtp:
-        server = RedisServer(directory=disk.directory).start()
-        try:
-            async with open_services(server.url) as services:
-                operator = await make_operator(services, smtp)
+    with mounted_disk(6) as disk, mail_server(settings) as smtp, RedisServer(directory=disk.directory) as server:
+        async with open_services(server.url) as services:
+            operator = await make_operator(services, smtp)
 
-                async def save() -> None:
-                    with server.client() as client:
-                        client.bgsave()
-                        await eventually(lambda: not client.info("persistence")["rdb_bgsave_in_progress"])
+            async def save() -> None:
+                with server.client() as client:
+                    client.bgsave()
+                    await eventually(lambda: not client.info("persistence")["rdb_bgsave_in_progress"])
 
-                async def fill() -> None:
-                    disk.fill(0)
-                    with disk.directory.joinpath("rest").open("wb") as rest, contextlib.suppress(OSError):
-                        rest.write(b"x" * 65_536)
-                    await save()
+            async def fill() -> None:
+                disk.fill(0)
+                with disk.directory.joinpath("rest").open("wb") as rest, contextlib.suppress(OSError):
+                    rest.write(b"x" * 65_536)
+                await save()
 
-                async def empty() -> None:
-                    disk.empty()
-                    disk.directory.joinpath("rest").unlink()
-                    await save()
+            async def empty() -> None:
+                disk.empty()
+                disk.directory.joinpath("rest").unlink()
+                await save()
 
-                await hold_alert(operator, fill, empty, "Redis cannot write its data to disk")
-        finally:
-            server.stop()
+            await hold_alert(operator, fill, empty, "Redis cannot write its data to disk")
 
 
 async def test_a_report_that_waits_for_a_day(operator: OperatorMail) -> None:
@@ -303,8 +299,7 @@ async def test_a_replica_that_is_killed(settings: Any) -> None:
 
 async def test_one_process_sends_one_mail_about_an_unreachable_store(settings: Any) -> None:
     settings.ALERT_MAIL, settings.ALERT_INTERVAL_S = ["operator@example.org"], 0.001
-    server = RedisServer(aof=True).start()
-    try:
+    with RedisServer(aof=True) as server:
         async with open_services(server.url) as services:
             with mail_server(settings) as smtp:
                 settings.REDIS_URL = server.url
@@ -324,14 +319,11 @@ async def test_one_process_sends_one_mail_about_an_unreachable_store(settings: A
                 assert await check(1) == []
                 assert "Ended: The store has a fault" in await check(1)
                 assert "Ended: The store has a fault" not in await check(2)
-    finally:
-        server.stop()
 
 
 async def test_an_unstable_store_causes_a_few_mails(settings: Any) -> None:
     settings.ALERT_MAIL, settings.ALERT_INTERVAL_S = ["operator@example.org"], 0.001
-    server = RedisServer().start()
-    try:
+    with RedisServer() as server:
         async with open_services(server.url) as services:
             with mail_server(settings) as smtp:
                 settings.REDIS_URL, watch = server.url, AlertWatch(services)
@@ -344,5 +336,3 @@ async def test_an_unstable_store_causes_a_few_mails(settings: Any) -> None:
                         await watch.check_once()
                 subjects = [str(each["Subject"]).partition(": ")[2] for each in smtp.messages]
                 assert subjects.count("Ended: The store has a fault") <= 2
-    finally:
-        server.stop()

@@ -306,13 +306,6 @@ async def test_the_group_is_created_only_if_it_is_missing(plain: Store, redis_ur
         assert [group["name"] for group in client.xinfo_groups(queue.stream_key)] == [CONSUMER_GROUP.encode()]
 
 
-@pytest.fixture
-def own_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
-
-
 async def test_fetching_from_a_paused_server_ends_with_its_deadline(own_server: RedisServer) -> None:
     store = await open_store(own_server.url)
     queue = JobQueue(store)

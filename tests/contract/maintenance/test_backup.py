@@ -32,9 +32,8 @@ from timelines.audit import Audit
 
 @pytest.fixture(scope="module")
 def other_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
+    with RedisServer() as server:
+        yield server
 
 
 @pytest.fixture(params=["single", "cluster"])

@@ -102,14 +102,11 @@ async def test_a_restore_restores_the_decisions_of_staff(
     before = await moderated.read(moderated.services)
     assert all(before)
     await write_backup(moderated.services, tmp_path / "site.backup")
-    other = RedisServer().start()
-    try:
+    with RedisServer() as other:
         async with open_services(other.url, ServiceConfig()) as restored:
             await restore_backup(restored, tmp_path / "site.backup")
             assert not (await restored.rebuild_after_restore.run()).discrepancies
             assert await moderated.read(restored) == before
-    finally:
-        other.stop()
 
 
 async def test_a_deletion_leaves_no_data_of_the_account_with_staff(moderated: ModeratedSite, world: World) -> None:

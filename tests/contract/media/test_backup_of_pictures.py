@@ -25,9 +25,8 @@ assert bucket  # a fixture
 
 @pytest.fixture
 def other_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
+    with RedisServer() as server:
+        yield server
 
 
 async def build(services: Services) -> None:

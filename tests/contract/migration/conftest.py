@@ -12,16 +12,14 @@ from tests.support.redis_server import RedisServer
 
 @pytest.fixture(scope="module")
 def old_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
+    with RedisServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def new_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
+    with RedisServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

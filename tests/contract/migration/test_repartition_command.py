@@ -17,9 +17,8 @@ from tests.support.world import Person, World
 
 @pytest.fixture(scope="module")
 def target_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
+    with RedisServer() as server:
+        yield server
 
 
 @pytest.fixture

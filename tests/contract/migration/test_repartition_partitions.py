@@ -200,12 +200,9 @@ async def test_a_site_that_was_never_started_is_refused(redis_url: str) -> None:
 async def test_edges_are_repartitioned_in_the_store_of_their_component(
     crowd: FollowTraffic, redis_url: str, redis_server: RedisServer
 ) -> None:
-    server = RedisServer().start()
-    try:
+    with RedisServer() as server:
         await operation.migrate(migration_site(redis_url), server.url, "follows", slices=16)
         await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 32, grace_s=0)
         await crowd.check(32, server.client())
         await operation.migrate(migration_site(redis_url), redis_url, "follows", slices=16)
         await crowd.check(32, redis_server.client())
-    finally:
-        server.stop()

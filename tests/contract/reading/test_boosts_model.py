@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId, ms_from_id
-from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from tests.support.random_tests import examples
 from tests.support.reactions import PersonReactions
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 from tests.support.world import Person, World, ids_on
 from timelines import keys
 from timelines.posts.post import Post
@@ -148,13 +148,10 @@ def test_home_timelines_with_boosts_follow_the_rule(
     async def run() -> None:
         with redis_server.client() as client:
             client.flushall()
-        store = await open_store(redis_server.url)
-        try:
+        async with opened_store(redis_server.url) as store:
             history = await history_over(store)
             for what, who, which in steps:
                 await history.step(what, who, which)
             await history.compare(limit)
-        finally:
-            await store.close()
 
     asyncio.run(run())

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.migration.store_factory import open_store
 from socialsite.store import Store
 from tests.support.random_tests import examples
 from tests.support.reactions import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import SMALL_CONFIG, STEPS, RightsSite
+from tests.support.stores import opened_store
 from tests.support.world import World
 from timelines.pages.page import TimelinePage
 from timelines.posts.post import PostDetails
@@ -70,11 +70,8 @@ def test_warm_and_cold_caches_give_equal_pages(
     async def run() -> None:
         with redis_server.client() as client:
             client.flushall()
-        store = await open_store(redis_server.url)
-        try:
+        async with opened_store(redis_server.url) as store:
             await compared(store, parts, limit)
-        finally:
-            await store.close()
 
     with pytest.MonkeyPatch.context() as patched:
         for name, sizes in MEMORIES.items():

@@ -27,6 +27,7 @@ from socialsite.recipes.buffer import (
 from socialsite.store import Key, Store, StoreUrls, WrongType
 from tests.support.buffer import NOW_MS, POST_ENTITY, read_stored_total, read_total, totals_key, views
 from tests.support.random_tests import examples
+from tests.support.stores import opened_store
 from tests.support.topologies import Deployment
 
 OTHER = Entity("post", 8)
@@ -287,14 +288,11 @@ def test_no_count_is_lost_or_doubled_wherever_flushers_die(
     redis_urls: StoreUrls, steps: list[tuple[str, int, int]]
 ) -> None:
     async def run() -> None:
-        store = await open_store(redis_urls)
-        try:
+        async with opened_store(redis_urls) as store:
             flushers = Flushers(store)
             for what, who, which in steps:
                 await flushers.step(what, who, flushers.entities[which])
             await flushers.finish()
-        finally:
-            await store.close()
 
     asyncio.run(run())
 

@@ -22,9 +22,8 @@ THERE = [Key("limits", tag=str(number), name="uses") for number in range(2)]
 
 @pytest.fixture
 def other_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
+    with RedisServer() as server:
+        yield server
 
 
 @pytest_asyncio.fixture

@@ -40,6 +40,7 @@ from socialsite.recipes.time_series import (
 )
 from socialsite.store import Key, Store, StoreUrls
 from tests.support.random_tests import examples
+from tests.support.stores import opened_store
 from tests.support.topologies import Deployment
 
 POSTS = Metric("posts", by_second=True)
@@ -228,8 +229,7 @@ def test_the_series_agree_with_counting_by_hand(
     redis_urls: StoreUrls, happened: list[tuple[int, int]], cut: tuple[int, int], rollup: Rollup
 ) -> None:
     async def run() -> None:
-        store = await open_store(redis_urls)
-        try:
+        async with opened_store(redis_urls) as store:
             now_ms, kind = await store.now_ms(), Metric(word(next(kinds)))
             for back, amount in happened:
                 await count(store, kind, now_ms - back, amount)
@@ -241,8 +241,6 @@ def test_the_series_agree_with_counting_by_hand(
             for back, amount in happened:
                 truth[rollup.interval_start(now_ms - back) * 1000] += amount
             assert points == [Point(at * 1000, truth[at * 1000]) for at in rollup.intervals(start, end)]
-        finally:
-            await store.close()
 
     asyncio.run(run())
 

@@ -76,8 +76,7 @@ async def test_a_damaged_value_leaves_the_last_copy(services: Services) -> None:
 
 
 async def test_a_lost_server_leaves_the_last_copy_and_unknown_settings_hide_everything() -> None:
-    server = RedisServer().start()
-    try:
+    with RedisServer() as server:
         async with open_services(server.url, ServiceConfig()) as opened:
             await opened.site.change(name="Ours", joining="approval")
             fresh = SiteService(site_repository=opened.repositories.site, site_environment={})
@@ -86,5 +85,3 @@ async def test_a_lost_server_leaves_the_last_copy_and_unknown_settings_hide_ever
             await fresh.refresh()
             assert (opened.site.settings.name, opened.site.settings.joining) == ("Ours", "approval")
             assert (fresh.settings.members_only, fresh.settings.joining) == (True, "closed")
-    finally:
-        server.stop()

@@ -30,9 +30,8 @@ WORK = Key("posts", tag="1", name="counts")
 
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
-    started = RedisServer(aof=True).start()
-    yield started
-    started.stop()
+    with RedisServer(aof=True) as started:
+        yield started
 
 
 @pytest_asyncio.fixture

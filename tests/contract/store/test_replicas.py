@@ -115,13 +115,10 @@ async def test_a_site_starts_while_its_replica_is_unavailable(servers: Replicate
 
 
 async def test_a_server_that_is_no_replica_is_refused(redis_server: RedisServer, redis_url: str) -> None:
-    unrelated_server = RedisServer().start()
-    try:
+    with RedisServer() as unrelated_server:
         with pytest.raises(StoreError, match="is not a replica: make it one of") as refused:
             await open_store(f"{redis_url}&replica={unrelated_server.socket}")
         assert "\n" not in str(refused.value)
-    finally:
-        unrelated_server.stop()
 
 
 async def test_a_replica_of_another_master_is_refused(servers: ReplicatedServer, redis_url: str) -> None:

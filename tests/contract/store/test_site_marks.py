@@ -24,6 +24,7 @@ from socialsite.web.metrics_page import build_gauges, render_metrics
 from socialsite.web.services import loop_services
 from tests.support.fault_proxy import Fault, FaultProxy
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 from tests.support.topologies import plain_servers, shards_url
 from tests.support.twemproxy import running_twemproxy
 from tests.support.waiting import eventually
@@ -46,11 +47,8 @@ def servers(running: list[RedisServer]) -> list[RedisServer]:
 
 @contextlib.asynccontextmanager
 async def opened(urls: StoreUrls | str) -> AsyncIterator[Store]:
-    store = await open_store(urls)
-    try:
+    async with opened_store(urls) as store:
         yield store
-    finally:
-        await store.close()
 
 
 async def start(urls: StoreUrls | str) -> None:

@@ -5,7 +5,6 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from io import StringIO
 from pathlib import Path
@@ -47,13 +46,6 @@ class Cutting:
                 client.client_kill_filter(_type="normal", skipme=True)
             while connection.is_open:  # noqa: ASYNC110 - that is what it is about
                 await asyncio.sleep(0.01)
-
-
-@pytest.fixture
-def own_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
 
 
 async def test_a_closed_node_opens_no_connection(own_server: RedisServer) -> None:

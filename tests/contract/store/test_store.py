@@ -40,9 +40,8 @@ def server_of(store: Store, key: Key) -> Node:
 @pytest.fixture
 def own_server() -> Iterator[RedisServer]:
     """Yield a server that the test may stop."""
-    server = RedisServer(aof=True).start()
-    yield server
-    server.stop()
+    with RedisServer(aof=True) as server:
+        yield server
 
 
 @pytest_asyncio.fixture

@@ -20,6 +20,7 @@ from tests.support.cluster import RedisCluster
 from tests.support.connections import assert_no_open_connections, cancel_at_every_step
 from tests.support.nodes import SingleNodeTopology, numbered_key
 from tests.support.replicas import is_replicated
+from tests.support.stores import opened_store
 from tests.support.waiting import eventually
 from tests.support.world import World, ids_of
 from timelines.cached_timelines.repository import CachedTimelines
@@ -208,12 +209,9 @@ async def test_a_cluster_whose_members_name_no_host_is_used_at_the_host_of_the_u
             with pytest.raises(StoreUnavailable, match="cluster-announce-hostname"):
                 await open_store(cluster.url)
             return
-        store = await open_store(cluster.url)
-        try:
+        async with opened_store(cluster.url) as store:
             await store.write_all([("SET", numbered_key(number), number) for number in range(50)])
             assert {node.address.host for node in store.nodes} == {"127.0.0.1"}
-        finally:
-            await store.close()
     finally:
         set_endpoint_type(cluster, "ip")
 

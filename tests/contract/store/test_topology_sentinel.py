@@ -17,6 +17,7 @@ from socialsite.store.pubsub import CONNECTION_LOST, Subscription
 from tests.support.connections import SilentServer, assert_no_open_connections, cancel_at_every_step
 from tests.support.nodes import numbered_key
 from tests.support.sentinel import MASTER_NAME, SentinelDeployment
+from tests.support.stores import opened_store
 
 FAILOVER_WITHIN_S = 30.0
 """A failover takes two seconds; Sentinels without processor time repeat their election."""
@@ -245,11 +246,8 @@ async def test_djangos_cache_uses_the_login_and_the_database_of_the_store(shared
         with server.client() as client:
             client.acl_setuser("app", enabled=True, passwords=["+p@ss#word"], keys=["*"], categories=["+@all"])
     url = shared_site.url.replace("://", "://app:p%40ss%23word@") + "?db=3"
-    store = await open_store(url)
-    try:
+    async with opened_store(url) as store:
         await store.node(numbered_key(1)).execute("SET", numbered_key(1), "1")
-    finally:
-        await store.close()
     options = build_cache_settings(url, is_explicit=False)["default"]
     cache = RedisCache(options["LOCATION"], options)
     await asyncio.to_thread(cache.set, "key", "value")

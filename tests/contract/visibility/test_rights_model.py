@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from socialsite.ids import AccountId
-from socialsite.migration.store_factory import open_store
 from tests.support.random_tests import examples
 from tests.support.redis_server import RedisServer
 from tests.support.rights_model import Timeline
 from tests.support.rights_site import STEPS, RightsSite
+from tests.support.stores import opened_store
 from tests.support.world import Person, World
 from timelines.errors import PostNotFound
 from timelines.pages.page import HydratedPost
@@ -129,8 +129,7 @@ def test_every_timeline_equals_the_model_of_the_rights(
     async def run() -> None:
         with redis_server.client() as client:
             client.flushall()
-        store = await open_store(redis_server.url)
-        try:
+        async with opened_store(redis_server.url) as store:
             site = await RightsSite.create(store)
             for number, (verb, one, other, choice) in enumerate(steps):
                 try:
@@ -139,7 +138,5 @@ def test_every_timeline_equals_the_model_of_the_rights(
                     raise AssertionError(f"step {number}: {verb}") from None
             await World(site.services).deliver_all()
             await compare(site, limit)
-        finally:
-            await store.close()
 
     asyncio.run(run())

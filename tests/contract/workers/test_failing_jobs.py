@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -175,13 +175,6 @@ async def test_an_idle_worker_reclaims_at_the_configured_interval(redis_url: str
             looks = client.info("commandstats")["cmdstat_xinfo|consumers"]["calls"]
         assert 1 <= looks <= (time.monotonic() - started) / every_s + 1
     await store.close()
-
-
-@pytest.fixture
-def own_server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
 
 
 async def test_retries_to_an_unavailable_store_become_rarer(own_server: RedisServer) -> None:

@@ -194,9 +194,8 @@ WORK = Key("posts", tag="1", name="counts")
 
 @pytest.fixture
 def elsewhere() -> Iterator[RedisServer]:
-    server = RedisServer(aof=True).start()
-    yield server
-    server.stop()
+    with RedisServer(aof=True) as server:
+        yield server
 
 
 @pytest_asyncio.fixture

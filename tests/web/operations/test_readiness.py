@@ -34,9 +34,8 @@ BUSY_S = 0.5
 
 @pytest.fixture
 def other() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
+    with RedisServer() as server:
+        yield server
 
 
 @pytest_asyncio.fixture
