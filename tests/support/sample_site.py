@@ -95,29 +95,12 @@ async def _misplaced_edge(town: SampleSite) -> None:
     await town.execute("ZADD", wrong, EDGE_TIME_MS, town.bob.id)
 
 
-async def _unpurged_account(town: SampleSite) -> None:
-    await town.execute("HSET", account_keys.account(town.carol.id), "state", "deleted")
-
-
-async def _post_of_other_author(town: SampleSite) -> None:
-    await town.execute("ZADD", keys.author_timeline(town.bob.id), town.third.id, town.third.id)
-
-
 async def _reversed_home(town: SampleSite) -> None:
     key = keys.home_timeline(town.alice.id)
     early = town.first.id - (60_000 << 12)
     await town.execute("DEL", key)
     await town.execute("RPUSH", key, early, town.third.id, town.second.id, town.first.id, "-0")
     await town.execute("PEXPIRE", key, 86_400_000)
-
-
-async def _stale_home(town: SampleSite) -> None:
-    key = keys.home_timeline(town.alice.id)
-    await town.execute("LREM", key, 0, town.second.id)
-
-
-async def _two_accounts_one_handle(town: SampleSite) -> None:
-    await town.execute("HSET", account_keys.account(town.carol.id), "handle", "bob")
 
 
 async def _delete_handle(town: SampleSite) -> None:
@@ -141,11 +124,13 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "account_without_handle": _delete_handle,
     "handle_without_account": lambda town: town.execute("SET", account_keys.handle("nobody_here"), 77_000),
     "handle_of_nobody": lambda town: town.execute("SET", account_keys.handle("second_name"), town.bob.id),
-    "handle_of_another": _two_accounts_one_handle,
+    "handle_of_another": lambda town: town.execute("HSET", account_keys.account(town.carol.id), "handle", "bob"),
     "account_counter_low": lambda town: town.execute("SET", account_keys.account_ids(), 1),
-    "account_unswept": _unpurged_account,
+    "account_unswept": lambda town: town.execute("HSET", account_keys.account(town.carol.id), "state", "deleted"),
     "profile_of_nothing": lambda town: town.execute("ZADD", keys.author_timeline(town.bob.id), 12345, 12345),
-    "profile_of_another": _post_of_other_author,
+    "profile_of_another": lambda town: town.execute(
+        "ZADD", keys.author_timeline(town.bob.id), town.third.id, town.third.id
+    ),
     "profile_misplaced": lambda town: town.execute("ZADD", keys.author_timeline(town.bob.id), 5, town.first.id),
     "post_unprofiled": lambda town: town.execute("ZREM", keys.author_timeline(town.bob.id), town.first.id),
     "post_unreadable": lambda town: town.execute("SET", keys.post(town.third.id), b"\xc1 nothing"),
@@ -166,7 +151,7 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "list_unindexed": lambda town: town.execute("DEL", keys.list_index(town.alice.id)),
     "list_expires": lambda town: town.execute("EXPIRE", keys.account_list(town.list.id), 1000),
     "list_counter_low": lambda town: town.execute("DEL", keys.list_id_counter()),
-    "home_incomplete": _stale_home,
+    "home_incomplete": lambda town: town.execute("LREM", keys.home_timeline(town.alice.id), 0, town.second.id),
     "home_of_strangers": lambda town: town.execute("LPUSH", keys.home_timeline(town.bob.id), town.second.id),
     "home_out_of_order": _reversed_home,
     "home_without_floor": lambda town: town.execute("RPOP", keys.home_timeline(town.bob.id)),

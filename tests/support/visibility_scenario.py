@@ -58,6 +58,9 @@ class VisibilityScenario:
     def has(self, page: TimelinePage, post: Post | None = None) -> bool:
         return (post or self.post).id in ids_on(page)
 
+    async def shows(self, read: Awaitable[TimelinePage]) -> bool:
+        return self.has(await read)
+
 
 async def on_home(scene: VisibilityScenario) -> bool:
     return scene.has(await scene.alice.home())
@@ -71,23 +74,11 @@ async def on_profile(scene: VisibilityScenario) -> bool:
     return scene.has(await scene.services.reading.profile(scene.bob.id, viewer_id=scene.alice.id))
 
 
-async def on_list(scene: VisibilityScenario) -> bool:
-    return scene.has(await scene.services.lists.read_timeline(scene.bobs, viewer_id=scene.alice.id))
-
-
 async def on_public_list(scene: VisibilityScenario) -> bool:
     lists = scene.services.public_lists
     account_list = await lists.find(scene.daves, scene.alice.id)
     ids = await lists.member_ids(account_list, scene.alice.id)
     return scene.has(await lists.read_timeline(account_list, ids, PageRequest(), scene.alice.id))
-
-
-async def on_tag(scene: VisibilityScenario) -> bool:
-    return scene.has(await scene.services.reading.tag("tea", viewer_id=scene.alice.id))
-
-
-async def on_public(scene: VisibilityScenario) -> bool:
-    return scene.has(await scene.services.reading.public(viewer_id=scene.alice.id))
 
 
 async def among_popular(scene: VisibilityScenario) -> bool:
@@ -142,10 +133,10 @@ Probe = Callable[[VisibilityScenario], Awaitable[bool]]
 PROBES: dict[str, Probe] = {  # places where Alice may see Bob's posts
     "home": on_home,
     "profile": on_profile,
-    "list": on_list,
+    "list": lambda s: s.shows(s.services.lists.read_timeline(s.bobs, viewer_id=s.alice.id)),
     "public list": on_public_list,
-    "tag": on_tag,
-    "public": on_public,
+    "tag": lambda s: s.shows(s.services.reading.tag("tea", viewer_id=s.alice.id)),
+    "public": lambda s: s.shows(s.services.reading.public(viewer_id=s.alice.id)),
     "popular": among_popular,
     "search": in_search,
     "thread": in_thread,

@@ -58,14 +58,6 @@ async def _quote_without_consent(town: SampleSite) -> None:
     await town.execute("DEL", keys.quotes(town.first.id))
 
 
-async def _address_without_index(town: SampleSite) -> None:
-    await town.services.mail.mails.change(town.bob.id, address="bob@example.org")
-
-
-async def _index_without_address(town: SampleSite) -> None:
-    assert await town.services.mail.mails.claim(address_digest("bob@example.org"), town.bob.id)
-
-
 async def _export_without_file(town: SampleSite) -> None:
     await export_account(town.services, town.bob.id)
     (export,) = await town.services.repositories.transfers.all(town.bob.id)
@@ -91,7 +83,7 @@ def _report_with(*command: object) -> Damage:
 
 
 DAMAGE: dict[str, Damage] = {
-    "address_unindexed": _address_without_index,
+    "address_unindexed": lambda town: town.services.mail.mails.change(town.bob.id, address="bob@example.org"),
     "report_unindexed": _report_with("ZREM", keys.reports_by(), "{entry}"),
     "report_gone": _report_with("ZADD", keys.open_reports(), 0, "7:spam:0000000000000005"),
     "report_queue_wrong": _report_with("ZADD", keys.report_queue(), 5, "{bob}"),
@@ -115,7 +107,7 @@ DAMAGE: dict[str, Damage] = {
     "block_garbage": lambda town: town.execute("ZADD", keys.blocks(town.bob.id), 5, "rubbish"),
 }
 HALF_DONE: dict[str, Damage] = {
-    "address_of_nobody": _index_without_address,
+    "address_of_nobody": lambda town: town.services.mail.mails.claim(address_digest("bob@example.org"), town.bob.id),
     "transfer_without_file": _export_without_file,
     "file_without_transfer": _file_without_export,
     "report_posts_left": _report_with("HSET", keys.reported_posts(), 5, "x"),
@@ -143,7 +135,7 @@ async def test_leftovers_of_a_crash_are_deleted_and_no_damage(town: SampleSite, 
 
 
 async def test_a_repaired_index_finds_the_account_by_its_address_and_keeps_one_owner(town: SampleSite) -> None:
-    await _address_without_index(town)
+    await DAMAGE["address_unindexed"](town)
     assert await town.services.mail.find_by_address("bob@example.org") is None
     await town.audit(repair=True)
     found = await town.services.mail.find_by_address("bob@example.org")

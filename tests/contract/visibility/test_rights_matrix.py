@@ -88,10 +88,6 @@ async def show_word(scene: VisibilityScenario) -> None:
         await scene.services.filters.delete(account_id=scene.alice.id, number=each.id)
 
 
-async def mute_booster(scene: VisibilityScenario) -> None:
-    await scene.alice.mutes(scene.carol)
-
-
 EVERYWHERE = frozenset(PROBES)
 AMONG_STRANGERS = frozenset({"tag", "public", "popular", "search"})
 SOUGHT = frozenset({"profile", "post"})
@@ -123,7 +119,9 @@ ACTIONS: dict[str, Action] = {
     "limit, to others": Action(limited_to_others, unlimited, EVERYWHERE),
     "unfollow": Action(lambda s: s.alice.unfollows(s.bob), lambda s: s.alice.follows(s.bob), frozenset({"home"})),
     "hide boosts": Action(quiet, unquiet, frozenset({"boost"})),
-    "mute the booster": Action(mute_booster, lambda s: s.alice.unmutes(s.carol), frozenset({"boost"})),
+    "mute the booster": Action(
+        lambda s: s.alice.mutes(s.carol), lambda s: s.alice.unmutes(s.carol), frozenset({"boost"})
+    ),
     "filter": Action(hide_word, show_word, OF_READER - SOUGHT - {"notification"}),
 }
 
