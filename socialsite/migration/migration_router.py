@@ -18,8 +18,8 @@ from socialsite.store.commands import Command, Reply, is_write
 from socialsite.store.errors import ClusterRedirection, PartitionLayoutChanged, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node
-from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.store import Topology
+from socialsite.store.topology.standalone import OneNodeTopology
 
 WRITER_WAIT_S = 4.0
 """The maximum time that a writer waits for its slice. It is less than the deadline of a request."""
@@ -277,10 +277,11 @@ def _require_current_layout(key: Key, repartition: Repartition, state: int) -> N
         raise PartitionLayoutChanged(f"the partitions {stale.prefix}… were replaced by a repartition")
 
 
-class MigratingTopology:
+class MigratingTopology(OneNodeTopology):
     """The topology of a store during a migration: the router is the node of every tag."""
 
     def __init__(self, router: MigrationRouter, topologies: Sequence[Topology]) -> None:
+        super().__init__(router)
         self.router = router
         self._topologies = topologies
 
@@ -288,16 +289,6 @@ class MigratingTopology:
     def nodes(self) -> tuple[Node, ...]:
         """All servers of all topologies, each once."""
         return tuple(dict.fromkeys(node for topology in self._topologies for node in topology.nodes))
-
-    def node_for(self, tag: str) -> Node:
-        return self.router
-
-    @property
-    def node_count(self) -> int:
-        return 1
-
-    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
-        return [(self.router, owners)]
 
     async def open(self) -> None: ...
 

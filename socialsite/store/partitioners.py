@@ -41,13 +41,8 @@ class Partitioner(Protocol):
         ...
 
 
-class ModuloPartitioner:
-    """CRC32 of the tag modulo the number of nodes. A change of this number moves almost every tag.
-
-    Source: "Scaling with Redis Cluster and Sentinel" (https://hub.packtpub.com/scaling-redis-cluster-and-sentinel/).
-    """
-
-    name = "hash"
+class _CountedPartitioner:
+    """A partitioner that needs only the number of partitions."""
 
     def __init__(self, count: int) -> None:
         self.count = _require_positive(count)
@@ -56,11 +51,20 @@ class ModuloPartitioner:
     def balanced(cls, count: int) -> Self:
         return cls(count)
 
+
+class ModuloPartitioner(_CountedPartitioner):
+    """CRC32 of the tag modulo the number of nodes. A change of this number moves almost every tag.
+
+    Source: "Scaling with Redis Cluster and Sentinel" (https://hub.packtpub.com/scaling-redis-cluster-and-sentinel/).
+    """
+
+    name = "hash"
+
     def partition_of(self, tag: str) -> int:
         return crc32(validated_tag(tag)) % self.count
 
 
-class ConsistentHashPartitioner:
+class ConsistentHashPartitioner(_CountedPartitioner):
     """A consistent hash ring: each node owns many arcs of a circle. A new node takes about 1/n of the tags.
 
     The points of a node are derived from its number, so that a server that changes its address keeps its tags.
@@ -69,21 +73,17 @@ class ConsistentHashPartitioner:
     name = "ring"
 
     def __init__(self, count: int) -> None:
-        self.count = _require_positive(count)
+        super().__init__(count)
         points = sorted((_ring_position(b"%d-%d" % (n, at)), n) for n in range(count) for at in range(POINTS_PER_NODE))
         self._points = [position for position, _ in points]
         self._owners = [number for _, number in points]
-
-    @classmethod
-    def balanced(cls, count: int) -> Self:
-        return cls(count)
 
     def partition_of(self, tag: str) -> int:
         index = bisect_left(self._points, _ring_position(validated_tag(tag)))
         return self._owners[index if index < len(self._owners) else 0]
 
 
-class RangePartitioner:
+class RangePartitioner(_CountedPartitioner):
     """Partition n owns the n-th of `count` ranges of adjacent slots. The stored bitmaps must be equal."""
 
     name = "range"
@@ -91,11 +91,7 @@ class RangePartitioner:
     def __init__(self, count: int) -> None:
         if count > SLOT_COUNT:
             raise ValueError(f"{SLOT_COUNT} slots cannot be cut into {count} ranges")
-        self.count = _require_positive(count)
-
-    @classmethod
-    def balanced(cls, count: int) -> Self:
-        return cls(count)
+        super().__init__(count)
 
     def partition_of(self, tag: str) -> int:
         return self.partition_of_slot(slot_of_tag(tag))

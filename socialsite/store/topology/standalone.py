@@ -9,25 +9,30 @@ from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.replicas import ReplicaNode, Replicas
 
 
-class Standalone:
+class OneNodeTopology:
+    """A topology that sends the commands of every tag to one node: a server, a proxy or a router."""
+
+    node_count = 1
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def node_for(self, tag: str) -> Node:
+        return self._node
+
+    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
+        return [(self._node, owners)]
+
+
+class Standalone(OneNodeTopology):
     def __init__(self, url: str, replicas: Sequence[Address] = ()) -> None:
-        self._node = Node(Address.parse(url))
+        super().__init__(Node(Address.parse(url)))
         self._replicas = tuple(ReplicaNode(address, self._node) for address in replicas)
         self._node.replicas = Replicas(self._replicas) if replicas else None
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         return (self._node,)
-
-    def node_for(self, tag: str) -> Node:
-        return self._node
-
-    @property
-    def node_count(self) -> int:
-        return 1
-
-    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
-        return [(self._node, owners)]
 
     async def open(self) -> None:
         """Check the replicas; the first command connects to the server. Raises NotAReplica."""

@@ -20,7 +20,7 @@ from socialsite.store.errors import CommandRefused, NotDurable, ScriptMissing, S
 from socialsite.store.key import Key
 from socialsite.store.key_families import INSTALLATION, key_family
 from socialsite.store.node import Node, SentCommands
-from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
+from socialsite.store.topology.standalone import OneNodeTopology
 
 probe_key: Callable[[int, str], Key] = key_family("map:{t<n>}:probe:<hex>", "string",
     "behind Twemproxy: the node of a tag", role=INSTALLATION, lifetime="10 s",
@@ -190,26 +190,17 @@ def _script_command(command: Command, tag_counts: Mapping[str, int]) -> Command:
     return (command[0], command[1].sha, *command[2:])
 
 
-class Twemproxy:
+class Twemproxy(OneNodeTopology):
     """All keys behind one proxy. `nodes` are the servers that have the data."""
 
     def __init__(self, address: Address, servers: Sequence[Address]) -> None:
         self._servers = tuple(Node(server) for server in servers)
         self._proxy = TwemproxyNode(address, self._servers)
+        super().__init__(self._proxy)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         return self._servers
-
-    def node_for(self, tag: str) -> Node:
-        return self._proxy
-
-    @property
-    def node_count(self) -> int:
-        return 1
-
-    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
-        return [(self._proxy, owners)]
 
     async def close(self) -> None:
         for node in (self._proxy, *self._servers):
