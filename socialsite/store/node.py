@@ -29,11 +29,9 @@ class ConnectionAuthorizer(Protocol):
 
     async def authorize(self, connection: PipelinedConnection) -> None:
         """Allow a new connection to send all commands, or only reads (`is_read_only`). Raises StoreError."""
-        ...
 
     async def authorize_writes(self, connection: PipelinedConnection) -> None:
         """Allow a read-only connection to send all commands. Raises StoreUnavailable."""
-        ...
 
 
 class ReadReplicas(Protocol):
@@ -44,7 +42,6 @@ class ReadReplicas(Protocol):
 
     def pick_fresh(self) -> "Node | None":
         """Return a replica with recent data, or None."""
-        ...
 
 
 class SentCommands(NamedTuple):

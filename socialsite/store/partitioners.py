@@ -38,7 +38,6 @@ class Partitioner(Protocol):
 
     def partition_of(self, tag: str) -> int:
         """Return the number of the partition. Raises UnassignedTag."""
-        ...
 
 
 class _CountedPartitioner:

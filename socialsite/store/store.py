@@ -38,24 +38,19 @@ class Topology(Protocol):
     @property
     def nodes(self) -> Sequence[Node]:
         """The servers that hold the data now, for administrative commands (INFO, SCAN, TIME)."""
-        ...
 
     def node_for(self, tag: str) -> Node:
         """Return the node of a tag. Raises LookupError if no node owns the tag; there is no default node."""
-        ...
 
     @property
     def node_count(self) -> int:
         """The number of nodes over which `group_by_node` distributes owners."""
-        ...
 
     def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
         """Group owners by the node of their key `key_of(owner)`."""
-        ...
 
     async def open(self) -> None:
         """Check the servers before the first command. Raises StoreUnavailable, InvalidStoreUrl."""
-        ...
 
     async def close(self) -> None: ...
 
@@ -66,7 +61,6 @@ class TopologyFollower(Protocol):
     @property
     def migration_state(self) -> tuple[int, bool]:
         """The epoch of the placement map, and whether a migration is running."""
-        ...
 
     async def close(self) -> None: ...
 

@@ -26,23 +26,18 @@ class PostArchive(Protocol):
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
         """Store the bodies. They are on disk when the call returns."""
-        ...
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
         """Return the bodies of those posts that the archive contains, in one read."""
-        ...
 
     async def remove(self, post_ids: Collection[int], *, may_be_absent: bool = False) -> None:
         """Delete the bodies. If `may_be_absent` is set, an archive that was never used is no error."""
-        ...
 
     def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         """Yield all bodies in the order of their ids, as lists of bounded length."""
-        ...
 
     async def check(self) -> None:
         """Raise ArchiveUnavailable if the archive does not answer. An archive that has no file yet is no error."""
-        ...
 
     async def close(self) -> None: ...
 
