@@ -1,7 +1,8 @@
 """Sends one post to the sockets of this process whose readers may see it."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from socialsite.ids import AccountId, PostId
 from socialsite.web.socket_writer import TextFrame
@@ -15,6 +16,7 @@ from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.filter import KeywordFilter
 from timelines.visibility.rights import ViewContext
 
+K = TypeVar("K")
 ViewerKey = tuple[AccountId | None, str]
 """A reader and the topic of a timeline."""
 
@@ -24,26 +26,18 @@ SENDS_PER_SLICE = 100
 
 Filters = tuple[KeywordFilter, ...]
 FrameKey = tuple[
-    FrameEncoder,
-    str,
-    str,
-    ViewerState | None,
-    KeywordFilter | None,
-    Filters,
-    PollState | None,
-    Quote | None,
-    Post | None,
-]
+    FrameEncoder, str, str,
+    ViewerState | None, KeywordFilter | None, Filters, PollState | None, Quote | None, Post | None,
+]  # fmt: skip
 FrameCache = dict[FrameKey, TextFrame | None]
 """The frames of one post during one `send`, because most readers see the same post."""
 
 
-def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
-    """Return the cache key of the frame that shows `entry` to the reader of this subscription."""
-    socket = subscription.socket
+def _frame_key(socket: LiveSocket, name: str, entry: HydratedPost) -> FrameKey:
+    """Return the cache key of the frame that shows `entry` to the reader of the subscription `name`."""
     shown_post = entry.shown
     return (
-        socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter,
+        socket.encoder, name, socket.language, entry.viewer, entry.keyword_filter,
         entry.matching_filters, shown_post.poll, shown_post.quote, shown_post.parent,
     )  # fmt: skip
 
@@ -74,8 +68,8 @@ class Broadcaster:
                 key = _viewer_key(subscription)
                 if (entry := entries.get(key)) is None or not _channel_of(subscription).includes(entry):
                     continue
-                if (frame_key := _frame_key(subscription, entry)) not in frames:
-                    socket = subscription.socket
+                socket = subscription.socket
+                if (frame_key := _frame_key(socket, subscription.name, entry)) not in frames:
                     frames[frame_key] = await socket.encoder.entry(subscription.name, entry, socket.language)
                 if self._registry.is_deleted(post_id):
                     return sent_topics
@@ -99,20 +93,7 @@ class Broadcaster:
         """
         sockets = list(dict.fromkeys(sockets))
         viewers = {id: ViewerContext(id, ViewContext.THREAD) for id in (socket.account_id for socket in sockets)}
-        hydrated = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
-        entries, frames = dict(zip(viewers, hydrated, strict=True)), dict[object, TextFrame | None]()
-        for number, socket in enumerate(sockets, start=1):
-            if (entry := entries[socket.account_id]) is None or not _has_changed(entry):
-                continue
-            key = socket.encoder, socket.language, entry.viewer, entry.keyword_filter, entry.poll, entry.quote
-            if key not in frames:
-                frames[key] = await socket.encoder.edited("", entry, socket.language)
-            if self._registry.is_deleted(post_id):
-                return
-            if (frame := frames[key]) is not None:
-                socket.writer.send(frame)
-            if number % SENDS_PER_SLICE == 0:
-                await asyncio.sleep(0)
+        await self._send_version(post_id, viewers, [(socket, "", socket.account_id) for socket in sockets])
 
     async def send_edited_to_api(self, post_id: PostId) -> None:
         """Send the newest version to the timelines of API clients on which a new post would be.
@@ -123,18 +104,25 @@ class Broadcaster:
         if not (subscriptions := self._registry.api_subscriptions(topics)):
             return
         viewers = {_viewer_key(each): _channel_of(each).viewer_context for each in subscriptions}
+        await self._send_version(
+            post_id, viewers, [(each.socket, each.name, _viewer_key(each)) for each in subscriptions]
+        )
+
+    async def _send_version(
+        self, post_id: PostId, viewers: Mapping[K, ViewerContext], receivers: Sequence[tuple[LiveSocket, str, K]]
+    ) -> None:
+        """Send the newest version to sockets, each with the name of its subscription and the key of its viewer."""
         hydrated = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
         entries, frames = dict(zip(viewers, hydrated, strict=True)), FrameCache()
-        for number, subscription in enumerate(subscriptions, start=1):
-            if (entry := entries[_viewer_key(subscription)]) is None or not _has_changed(entry):
+        for number, (socket, name, viewer) in enumerate(receivers, start=1):
+            if (entry := entries[viewer]) is None or not _has_changed(entry):
                 continue
-            if (key := _frame_key(subscription, entry)) not in frames:
-                socket = subscription.socket
-                frames[key] = await socket.encoder.edited(subscription.name, entry, socket.language)
+            if (key := _frame_key(socket, name, entry)) not in frames:
+                frames[key] = await socket.encoder.edited(name, entry, socket.language)
             if self._registry.is_deleted(post_id):
                 return
             if (frame := frames[key]) is not None:
-                subscription.socket.writer.send(frame)
+                socket.writer.send(frame)
             if number % SENDS_PER_SLICE == 0:
                 await asyncio.sleep(0)
 
