@@ -104,24 +104,25 @@ def page_response(
 
     An empty page has no links. A cursor that is None has no link.
     """
-    cursors = {"max_id": ("next", next_id), "min_id": ("prev", previous_id)} if data else {}
-    links = [
-        f'<{_url_with_cursor(request, name, value)}>; rel="{relation}"'
-        for name, (relation, value) in cursors.items()
-        if value is not None
-    ]
-    return json_response(data, headers={"Link": ", ".join(links)} if links else None)
+    cursors = {"next": ("max_id", next_id), "prev": ("min_id", previous_id)} if data else {}
+    return _linked_response(request, data, cursors)
 
 
 def offset_response(
     request: SiteRequest, data: Sequence[object], next_offset: int | None, previous_offset: int | None
 ) -> HttpResponse:
     """Return a page of a collection that clients read by `offset`."""
-    offsets = {"next": next_offset, "prev": previous_offset}
+    return _linked_response(request, data, {"next": ("offset", next_offset), "prev": ("offset", previous_offset)})
+
+
+def _linked_response(
+    request: SiteRequest, data: object, cursors: Mapping[str, tuple[str, object | None]]
+) -> HttpResponse:
+    """Return JSON with a link for each relation whose cursor, a field and its value, is not None."""
     links = [
-        f'<{_url_with_cursor(request, "offset", offset)}>; rel="{relation}"'
-        for relation, offset in offsets.items()
-        if offset is not None
+        f'<{_url_with_cursor(request, name, value)}>; rel="{relation}"'
+        for relation, (name, value) in cursors.items()
+        if value is not None
     ]
     return json_response(data, headers={"Link": ", ".join(links)} if links else None)
 

@@ -30,9 +30,7 @@ def with_canonical_hashtag(view: HashtagView) -> HashtagView:
 
     @wraps(view)
     async def canonical(request: SiteRequest, tag: str) -> HttpResponseBase:
-        normal = normalize_tag(tag)
-        if normal is None:
-            raise HashtagNotFound
+        normal = _require_hashtag(tag)
         if normal != tag:
             rest = request.path.removeprefix(f"/tags/{tag}/")
             _path, mark, query = request.get_full_path().partition("?")
@@ -119,7 +117,7 @@ async def _is_followed(request: SiteRequest, tag: str) -> bool:
 
 
 def _require_hashtag(tag: str) -> str:
-    """Return the normalized hashtag of an action, which accepts any spelling. Raises HashtagNotFound."""
+    """Return the normalized hashtag of any spelling. Raises HashtagNotFound."""
     normal = normalize_tag(tag)
     if normal is None:
         raise HashtagNotFound
