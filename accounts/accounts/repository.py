@@ -82,8 +82,7 @@ class AccountRepository:
         handle = keys.handle(account.handle)
         if await self._accounts.execute("SET", handle, account.id, "NX") is not None:
             return account
-        unclaimed = keys.account(AccountId(account.id))
-        await self._accounts.execute("DEL", unclaimed)
+        await self._accounts.execute("DEL", keys.account(AccountId(account.id)))
         account.id = int(await self._accounts.execute("GET", handle) or NO_ACCOUNT_ID)
         if account.id != NO_ACCOUNT_ID and await self._is_free(AccountId(account.id)):
             (written,) = await self.execute_all([create_account_command(account, facts)])

@@ -103,8 +103,7 @@ class JoiningService(Service):
         network, now_ms = rough_network(caller.address), self.clock.now_ms()
         if (audience := self.site.settings.default_audience) != "public":
             preferences = structs.replace(preferences or Preferences(), audience=audience)
-        size_bytes = ACCOUNT_BYTES + len(reason.encode())
-        await self.accounts.limits.enforce_bytes("accounts", caller, size_bytes)
+        await self.accounts.limits.enforce_bytes("accounts", caller, ACCOUNT_BYTES + len(reason.encode()))
         facts = await self._take_place(handle, code, reason, network, now_ms)
         try:
             account = await self.accounts.sign_up(

@@ -94,5 +94,4 @@ def _count_commands(each: SyndicatePass, layout: PartitionLayout) -> list[Comman
     """Return the commands that count the edges of each partition and the progress in the present partition."""
     side = keys.followers if each.phase == "homes" else keys.lists_with_account
     parts = [side(tag, each.author_id) for tag in layout.tags]
-    current = parts[each.partition]
-    return [*(("ZCARD", part) for part in parts), ("ZCOUNT", current, "-inf", each.at_ms)]
+    return [*(("ZCARD", part) for part in parts), ("ZCOUNT", parts[each.partition], "-inf", each.at_ms)]

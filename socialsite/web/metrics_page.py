@@ -32,8 +32,7 @@ async def metrics_page(request: SiteRequest) -> HttpResponse:
     prometheus.flush_round_trips()
     families = build_gauges(await check_readiness())
     # This runs in a thread, because adding up the files of many processes takes long.
-    page = await asyncio.to_thread(render_metrics, families)
-    return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(await asyncio.to_thread(render_metrics, families), content_type=CONTENT_TYPE_LATEST)
 
 
 def is_allowed_client(request: SiteRequest) -> bool:

@@ -24,8 +24,7 @@ def render_pattern(template: str, context: Mapping[str, object]) -> str:
 
     The values are HTML: the caller escapes texts.
     """
-    html = render_to_string(template, dict(context))
-    return _MARK.sub(r"%(\1)s", html.replace("%", "%%"))
+    return _MARK.sub(r"%(\1)s", render_to_string(template, dict(context)).replace("%", "%%"))
 
 
 def split_at_marks(html: str) -> list[str] | None:

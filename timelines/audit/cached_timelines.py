@@ -87,15 +87,13 @@ class CachedTimelineChecks(Checks):
         """Return the missing ids, and the ids that do not belong in the timeline."""
         is_home = key.endswith(":home")
         authors = await self._read_authors(owner, is_home=is_home)
-        limit = len(stored.ids) + 200
-        nearest = await merge_nearest(self._context.profiles, authors, ABOVE_ALL_IDS, limit)
+        nearest = await merge_nearest(self._context.profiles, authors, ABOVE_ALL_IDS, len(stored.ids) + 200)
         expected = [post_id for post_id in nearest if post_id > stored.floor]
         ids = {post_id for post_id in stored.ids if post_id > stored.floor}
         missing = [i for i in expected if i not in ids and i not in jobs.posts] if jobs.is_complete else []
         if missing and is_home:
             missing = await self._without_fan_out_on_read(reader, missing)
-        unexpected = ids.difference(expected)
-        return missing, await self._find_foreign(reader, list(unexpected), set(authors), jobs)
+        return missing, await self._find_foreign(reader, list(ids.difference(expected)), set(authors), jobs)
 
     async def _without_fan_out_on_read(self, reader: AuditReader, ids: Sequence[PostId]) -> list[PostId]:
         """Return the ids without posts of authors in fan-out on read, whose posts are merged when a home is read."""

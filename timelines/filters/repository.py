@@ -28,10 +28,8 @@ class Filters(Repository):
 
     async def replace(self, account_id: AccountId, changed: KeywordFilter) -> bool:
         """Replace the filter with the same number. Return False if there is none."""
-        key = keys.keyword_filters(account_id)
-        command = REPLACE.command((key,), (changed.id, encode_filter(changed)))
-        replaced = await self._timelines.write(*command)
-        return bool(replaced)
+        command = REPLACE.command((keys.keyword_filters(account_id),), (changed.id, encode_filter(changed)))
+        return bool(await self._timelines.write(*command))
 
     async def remove(self, account_id: AccountId, number: int) -> bool:
         removed = await self._timelines.write("HDEL", keys.keyword_filters(account_id), number)

@@ -101,8 +101,7 @@ class BlocksAndMutes(Repository):
         return True
 
     async def _remove(self, key: Key, member: int) -> bool:
-        removed = await self._timelines.write("ZREM", key, member)
-        return bool(removed)
+        return bool(await self._timelines.write("ZREM", key, member))
 
     async def set_note(self, account_id: AccountId, other_id: AccountId, note: str, cap: int) -> bool:
         """Store a note, or delete it if it is empty. Return False if the account has too many notes.

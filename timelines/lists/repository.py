@@ -37,8 +37,7 @@ class Lists(Repository):
         return account_list
 
     async def next_id(self) -> ListId:
-        ids = keys.list_id_counter()
-        return ListId(await self._timelines.execute("INCR", ids))
+        return ListId(await self._timelines.execute("INCR", keys.list_id_counter()))
 
     async def find(self, list_id: ListId) -> AccountList | None:
         return (await self.find_many([list_id]))[0]
@@ -52,8 +51,7 @@ class Lists(Repository):
         return [_parse_list(list_id, reply) for list_id, reply in zip(list_ids, replies, strict=True)]
 
     async def count(self, owner_id: AccountId) -> int:
-        index = keys.list_index(owner_id)
-        return int(await self._timelines.execute("ZCARD", index))
+        return int(await self._timelines.execute("ZCARD", keys.list_index(owner_id)))
 
     async def page(self, owner_id: AccountId, after: int | None, limit: int) -> ListPage:
         """Return the oldest lists after the id `after`. All lists of the owner are read, because an owner has few."""
@@ -80,8 +78,7 @@ class Lists(Repository):
         return {ListId(int(member)) for member in await self._timelines.execute("SMEMBERS", key)}
 
     async def set_exclusive(self, owner_id: AccountId, list_id: ListId, exclusive: bool) -> None:
-        key = keys.exclusive_lists(owner_id)
-        await self._timelines.write("SADD" if exclusive else "SREM", key, list_id)
+        await self._timelines.write("SADD" if exclusive else "SREM", keys.exclusive_lists(owner_id), list_id)
 
     async def set_public(self, list_id: ListId, public_ms: int) -> None:
         """Add the list to the index of public lists, or remove it if `public_ms` is 0. The newest lists stay."""
@@ -111,8 +108,7 @@ class Lists(Repository):
         return await self._edit(owner_id, list_id, {"deleted": 1})
 
     async def is_indexed(self, owner_id: AccountId, list_id: ListId) -> bool:
-        index = keys.list_index(owner_id)
-        return await self._timelines.execute("ZSCORE", index, list_id) is not None
+        return await self._timelines.execute("ZSCORE", keys.list_index(owner_id), list_id) is not None
 
     async def erase(self, owner_id: AccountId, list_id: ListId) -> None:
         """Erase a deleted list. The index is changed last, so that a repetition after a crash finds the list.
@@ -162,8 +158,7 @@ class ListMembers:
 
     async def counts(self, list_ids: Sequence[ListId]) -> dict[ListId, int]:
         """Return the number of members of each list, in one round trip."""
-        counts = await self._store.read(*map(self.count, list_ids))
-        return dict(zip(list_ids, counts, strict=True))
+        return dict(zip(list_ids, await self._store.read(*map(self.count, list_ids)), strict=True))
 
     def member_ids(self, list_id: ListId) -> Read[list[AccountId]]:
         """Read all members in no particular order."""

@@ -173,8 +173,7 @@ class LiveDispatcher:
 
         The deletion of another post is sent only to sockets that show the post, and whose reader could see it.
         """
-        visitor = ViewerContext(None, ViewContext.POST)
-        (deleted,) = await self.pipeline.find_deleted([post_id], [visitor])
+        (deleted,) = await self.pipeline.find_deleted([post_id], [ViewerContext(None, ViewContext.POST)])
         sockets: Sequence[LiveSocket] = list(self.registry.sockets)
         await self._send_deleted_to_api(post_id, shown_id, is_public=bool(deleted))
         if not deleted:

@@ -29,8 +29,7 @@ class Markers(Repository):
         """Move the marker, and return it. The marker moves back only if `back` is true."""
         key = keys.markers(account_id)
         args = [timeline, post_id, "back" if back else "", MARKERS_CAP]
-        marker = await self._timelines.write(*MOVE.command([key], args))
-        return PostId(int(marker))
+        return PostId(int(await self._timelines.write(*MOVE.command([key], args))))
 
     async def set_scroll_preference(self, account_id: AccountId, *, scrolls: bool) -> None:
         """Store whether pages load older posts near their end."""

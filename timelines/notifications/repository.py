@@ -61,8 +61,7 @@ class Notifications(Repository):
 
     async def mark_read(self, reader_id: AccountId, up_to: PostId) -> PostId:
         """Move the read mark forward, and return it. The mark never moves back."""
-        script_keys = _script_keys(reader_id)
-        mark = await self._timelines.write(*READ.command(script_keys, [up_to]))
+        mark = await self._timelines.write(*READ.command(_script_keys(reader_id), [up_to]))
         return PostId(int(mark))
 
     async def remove(self, reader_id: AccountId, up_to: PostId, *, since: int = 0) -> None:

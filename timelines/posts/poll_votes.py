@@ -41,8 +41,7 @@ class PollRepository:
         self, post_id: PostId, poll: Poll, account_id: AccountId, choices: Collection[int], now_ms: int
     ) -> VoteResult:
         """Store the choices (numbers of options) of the account, unless it has voted before."""
-        index = keys.voted_polls(account_id)
-        await self._timelines.write("ZADD", index, now_ms, post_id)
+        await self._timelines.write("ZADD", keys.voted_polls(account_id), now_ms, post_id)
         touched = [keys.post(post_id), keys.poll_votes(post_id), keys.poll_tally(post_id)]
         arguments = [account_id, sum(1 << choice for choice in set(choices)), poll.round, now_ms]
         return VoteResult(await self._posts.write(*VOTE_SCRIPT.command(touched, arguments)))

@@ -28,8 +28,7 @@ class QuoteRepository(Repository):
         """Store a quote before its post is written. A revoked quote stays revoked."""
         key = keys.quotes(quoted_id)
         command = ADD_QUOTE_SCRIPT.command([key, keys.post(quoted_id)], [quote_id, QUOTES_CAP])
-        answer = await self._posts.write(*command)
-        return QuoteResult(answer)
+        return QuoteResult(await self._posts.write(*command))
 
     async def revoke(self, quoted_id: PostId, quote_id: PostId) -> bool:
         """Revoke a quote for good. Return False if there is no such quote. The call may be repeated."""
@@ -38,8 +37,7 @@ class QuoteRepository(Repository):
     async def remove(self, post: Post) -> None:
         """Remove a deleted quote from the quotes of its quoted post. A post without a quote is ignored."""
         if post.extra.quote_of is not None:
-            key = keys.quotes(post.extra.quote_of)
-            await self._posts.write("ZREM", key, post.id)
+            await self._posts.write("ZREM", keys.quotes(post.extra.quote_of), post.id)
 
     def read(self, quoted_id: PostId, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]:
         """Read the `limit` quotes nearest to the id `bound`, the nearest first, without revoked quotes."""

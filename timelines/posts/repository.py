@@ -262,8 +262,7 @@ class PostRepository:
 
         Returns SUPERSEDED on success, EXISTS if the post was written meanwhile, and DELETED if it was deleted.
         """
-        key = keys.post(post_id)
-        answer = await self._posts.write(*SUPERSEDE_POST_SCRIPT.command([key]))
+        answer = await self._posts.write(*SUPERSEDE_POST_SCRIPT.command([keys.post(post_id)]))
         return {1: WriteResult.SUPERSEDED, 0: WriteResult.EXISTS, -1: WriteResult.DELETED}[int(answer)]
 
     # Replies

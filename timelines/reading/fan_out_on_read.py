@@ -29,8 +29,7 @@ class FanOutOnReadAuthors(Repository):
 
     async def add(self, account_id: AccountId, now_ms: int) -> None:
         """Add an author with entry time `now_ms`, unless the author is in the set. Waits for replicas."""
-        key = keys.fan_out_on_read_authors()
-        await self._timelines.write("ZADD", key, "NX", now_ms, account_id)
+        await self._timelines.write("ZADD", keys.fan_out_on_read_authors(), "NX", now_ms, account_id)
 
     async def remove(self, account_ids: Sequence[AccountId]) -> None:
         """Remove accounts from the set. The caller checks that they have no followers."""

@@ -72,8 +72,7 @@ class ReadingService(Service):
         `first_ids` is the result of `read_profile_ids`, if the caller has already read it.
         """
         skeleton = StoredSkeleton(partial(self.author_timelines.read, account_id), first_ids, may_lag=request.may_lag)
-        viewer = ViewerContext(viewer_id, ViewContext.PROFILE)
-        return await self.pipeline.read_page(skeleton, request, viewer)
+        return await self.pipeline.read_page(skeleton, request, ViewerContext(viewer_id, ViewContext.PROFILE))
 
     def read_profile_ids(self, account_id: AccountId, request: PageRequest) -> Read[list[PostId]]:
         """Return the ids that a page of a profile begins with."""
@@ -89,15 +88,13 @@ class ReadingService(Service):
         """Return public posts of all accounts."""
         request = PageRequest(**part)
         skeleton = StoredSkeleton(self.public_timeline.read, may_lag=request.may_lag)
-        viewer = ViewerContext(viewer_id, ViewContext.PUBLIC)
-        return await self.pipeline.read_page(skeleton, request, viewer)
+        return await self.pipeline.read_page(skeleton, request, ViewerContext(viewer_id, ViewContext.PUBLIC))
 
     async def tag(self, tag: str, *, viewer_id: AccountId | None, **part: Unpack[PagePart]) -> TimelinePage:
         """Return posts with a hashtag. The caller normalizes `tag` (`normalize_tag`)."""
         request = PageRequest(**part)
         skeleton = StoredSkeleton(partial(self.hashtag_timelines.read, tag), may_lag=request.may_lag)
-        viewer = ViewerContext(viewer_id, ViewContext.HASHTAG)
-        return await self.pipeline.read_page(skeleton, request, viewer)
+        return await self.pipeline.read_page(skeleton, request, ViewerContext(viewer_id, ViewContext.HASHTAG))
 
     async def tags(self, tags: Sequence[str], *, viewer_id: AccountId | None, **part: Unpack[PagePart]) -> TimelinePage:
         """Return posts that have at least one of the normalized hashtags, each post once."""

@@ -139,8 +139,7 @@ class ReportService(Service):
             chosen = tuple(rules[number] for number in sorted(set(rule_numbers)) if 0 <= number < len(rules))
             own_ids = tuple(dict.fromkeys(post.id for post in posts))
             report = Report(self.ids.next_id(), reporter_id, target_id, valid_category, comment, own_ids, chosen)
-            size_bytes = len(msgspec.msgpack.encode((report, posts)))
-            await self.limits.enforce_bytes("reports", caller, size_bytes)
+            await self.limits.enforce_bytes("reports", caller, len(msgspec.msgpack.encode((report, posts))))
             await self._add(report, posts)
         return report
 

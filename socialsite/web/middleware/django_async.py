@@ -77,8 +77,7 @@ class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):
     def process_request(self, request: HttpRequest) -> None:
         """Activate the language as Django does if URLs contain no language."""
         cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
-        accepted = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
-        request.LANGUAGE_CODE = choose_language(cookie, accepted)
+        request.LANGUAGE_CODE = choose_language(cookie, request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         activate(request.LANGUAGE_CODE)
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
