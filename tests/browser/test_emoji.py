@@ -23,8 +23,7 @@ def test_an_emoji_is_found_by_its_name_and_inserted_at_the_cursor(me: BrowserPag
     page.locator(TEXT).fill("tea and cake")
     page.locator(TEXT).evaluate("(text) => text.setSelectionRange(4, 4)")
     assert not [url for url in loaded if "emoji" in url]
-    button = page.get_by_role("button", name="Emoji")
-    button.focus()
+    page.get_by_role("button", name="Emoji").focus()
     page.keyboard.press("Enter")
     search = page.get_by_role("combobox", name="Search by name")
     expect(search).to_be_focused()

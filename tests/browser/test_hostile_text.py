@@ -48,8 +48,7 @@ def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSit
 def watched(own_site: QuickstartSite, chromium: Browser) -> Iterator[InjectionWatch]:
     context = chromium.new_context(reduced_motion="reduce")
     context.set_default_timeout(30_000)
-    reader = BrowserPage(context.new_page(), own_site.url)
-    yield InjectionWatch(reader, urlsplit(own_site.url).netloc)
+    yield InjectionWatch(BrowserPage(context.new_page(), own_site.url), urlsplit(own_site.url).netloc)
     context.close()
 
 

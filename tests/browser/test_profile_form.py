@@ -17,8 +17,7 @@ __all__ = ["boss"]
 
 def assert_reachable(page: Page, name: str) -> None:
     """Check that a button is in the window, and that nothing covers it."""
-    button = page.get_by_role("button", name=name, exact=True)
-    box = button.bounding_box()
+    box = page.get_by_role("button", name=name, exact=True).bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= page.viewport_size["height"]  # type: ignore[index]
     point = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]

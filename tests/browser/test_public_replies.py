@@ -15,8 +15,7 @@ from tests.support.visitor import HttpVisitor
 def test_a_reader_switches_replies_on_and_they_stay(
     reader: OpenReader, own: HttpVisitor, friend: HttpVisitor, scripts: bool, width: int
 ) -> None:
-    question = own.publishes("a question")
-    friend.publishes(f"an answer to {own.handle}", in_reply_to=question["id"])
+    friend.publishes(f"an answer to {own.handle}", in_reply_to=own.publishes("a question")["id"])
     for signed_in in (True, False):
         me = reader(own if signed_in else None, viewport={"width": width, "height": 844}, java_script_enabled=scripts)
         me.go_to("/public/")

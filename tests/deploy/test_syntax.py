@@ -74,8 +74,7 @@ def test_each_process_can_write_the_pictures(units, name):
 
 def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
     text = (DEPLOY / "systemd/socialsite-web@.service").read_text()
-    quickstart = make_web_process(0, 3)._arguments[1:]
-    assert " ".join(quickstart) in text
+    assert " ".join(make_web_process(0, 3)._arguments[1:]) in text
 
 
 def test_nginx_accepts_its_site(tmp_path):

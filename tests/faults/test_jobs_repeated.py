@@ -101,16 +101,14 @@ async def test_jobs_performed_again_change_nothing(services: Services, redis_url
     world, seed = World(services), random.randrange(1 << 32)
     people = await busy_town(world)
     payloads = await worked(services)
-    leaving = people.pop()
-    await services.accounts.delete(account_id=leaving.id)
+    await services.accounts.delete(account_id=people.pop().id)
     payloads += await worked(services)
     assert {type(decode_job(payload)) for payload in payloads} == set(get_args(Job))
     before = await pages(people, world)
     with redis.Redis.from_url(redis_url) as client:
         values_before = held(client)
         for number in range(ROUNDS):
-            chance = random.Random(seed + number)
-            performed = await repeated(services, payloads, chance)
+            performed = await repeated(services, payloads, random.Random(seed + number))
             assert await pages(people, world) == before, f"seed {seed + number}"
             now = held(client)
             changed = {

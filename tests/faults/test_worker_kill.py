@@ -91,8 +91,7 @@ async def test_every_job_is_performed_although_workers_are_constantly_killed(
             await queue.add(b"slow 100 %d" % number)
             await eventually(crew.kill_random_worker, timeout_s=90)
         await settled(queue, 60)
-    depth = await queue.read_depth()
-    assert depth.dead == 0
+    assert (await queue.read_depth()).dead == 0
     assert set(crew.performed) >= EVERY_STEP
     assert set(crew.performed) >= {f"slow 100 {number}" for number in range(12)}
 

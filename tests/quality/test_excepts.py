@@ -71,8 +71,7 @@ def test_no_code_suppresses_all_errors() -> None:
 
 def test_the_check_detects_swallowed_errors() -> None:
     for caught in ("(OSError, Exception)", "builtins.Exception", ""):
-        tree = ast.parse(f"try: pass\nexcept {caught}: clean()")
-        (handler,) = handlers(tree, "module")
+        (handler,) = handlers(ast.parse(f"try: pass\nexcept {caught}: clean()"), "module")
         assert is_broad(handler[1]), caught
         assert not raises_on(handler[1].body[-1])
     assert not is_broad(next(handlers(ast.parse("try: pass\nexcept OSError: clean()"), ""))[1])

@@ -203,8 +203,7 @@ def assign_times(units: list[Conversation], draw: Random) -> list[Row]:
         ids: dict[str, str] = {}
         for row in unit:
             ids[row.get("id", "")] = row_id = f"demo-{len(rows)}"
-            parent = ids.get(row.get("in_reply_to") or "")
-            rows.append(_output_row(row, row_id, at, parent))
+            rows.append(_output_row(row, row_id, at, ids.get(row.get("in_reply_to") or "")))
             at += timedelta(seconds=draw.randrange(40, 500))
     return rows + list(_login_rows())
 
@@ -278,8 +277,7 @@ def _login_follows(logins: list[str], others: list[str], draw: Random) -> set[Fo
 
 def write_gzip(file: Path, lines: list[str]) -> None:
     """Compress without a time stamp, so that the same content gives the same file."""
-    payload = "".join(f"{line}\n" for line in lines).encode()
-    file.write_bytes(gzip.compress(payload, 9, mtime=0))
+    file.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), 9, mtime=0))
 
 
 def build(data: Path, into: Path = FILES) -> None:

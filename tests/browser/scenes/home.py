@@ -47,16 +47,14 @@ def with_reactions(scene: PageScenario) -> None:
 
 
 def with_a_place(scene: PageScenario) -> None:
-    posts = scene.own.timeline("/")
-    scene.own.post("/positions/", timeline="home", post=posts[2]["id"])
+    scene.own.post("/positions/", timeline="home", post=scene.own.timeline("/")[2]["id"])
     scene.reader.go_to("/")
     scene.reader.page.locator("details.panel > summary").click()
     expect(scene.reader.page.locator("li.here")).to_be_visible()
 
 
 def far_behind(scene: PageScenario) -> None:
-    posts = scene.own.timeline("/")
-    scene.own.post("/positions/", timeline="home", post=posts[-1]["id"])
+    scene.own.post("/positions/", timeline="home", post=scene.own.timeline("/")[-1]["id"])
     scene.reader.go_to("/?limit=2")
 
 

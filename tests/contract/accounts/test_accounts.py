@@ -109,8 +109,7 @@ async def test_a_sign_up_without_a_reply_stores_a_whole_account_or_none(store):
 
 async def test_a_repeated_account_id_overwrites_no_account(world, alice, store):
     await store.node(keys.account_ids()).execute("SET", keys.account_ids(), 0)
-    bob = await world.sign_up("bob")
-    assert bob.id != alice.id
+    assert (await world.sign_up("bob")).id != alice.id
     assert (await world.accounts.find(alice.id)).handle == "alice"
 
 

@@ -98,8 +98,7 @@ SCALE = 5  # pixels of a module
 
 
 def oathtool(secret: str, at_s: int) -> str:
-    program = need("oathtool")
-    command = [program, "--totp", "--base32", f"--now=@{at_s}", "-"]
+    command = [need("oathtool"), "--totp", "--base32", f"--now=@{at_s}", "-"]
     return subprocess.run(command, input=secret, check=True, capture_output=True, text=True).stdout.strip()
 
 

@@ -101,8 +101,7 @@ async def test_registrations_and_tokens_have_limits_of_their_own(services: Servi
         await limited.oauth.issue_app_token(app.id, secret, "", CALLER)
     with pytest.raises(RateLimited):
         await limited.oauth.issue_app_token(app.id, secret, "", CALLER)
-    other = Caller(None, "198.51.100.1")
-    assert await limited.oauth.issue_app_token(app.id, secret, "", other)
+    assert await limited.oauth.issue_app_token(app.id, secret, "", Caller(None, "198.51.100.1"))
 
 
 async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):

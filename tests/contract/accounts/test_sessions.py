@@ -99,8 +99,7 @@ async def test_the_store_deletes_an_expired_session(world, alice, session, store
 
 
 async def test_last_use_is_written_at_most_once_a_minute(world, alice, session, store):
-    index = keys.session_index(alice.id)
-    score = ("ZSCORE", index, session.session_id)
+    score = ("ZSCORE", keys.session_index(alice.id), session.session_id)
     world.clock.advance(59_999)
     await world.account_of(session)
     assert int(float((await store.execute_all([score]))[0])) == NOW_MS

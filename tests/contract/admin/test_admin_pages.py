@@ -76,8 +76,7 @@ async def test_one_huge_key_is_not_extrapolated_to_other_keys(services: Services
     """The estimate stays right whether or not the sample of 50 out of 600 keys contains the huge key."""
     for number in range(300):
         await alice.publishes(f"post {number}")
-    post = await alice.publishes("much answered")
-    huge = keys.replies(post.id)
+    huge = keys.replies((await alice.publishes("much answered")).id)
     members = [part for number in range(200_000) for part in (number, number)]
     for start in range(0, len(members), 20_000):
         await services.store.node(huge).execute("ZADD", huge, *members[start : start + 20_000])

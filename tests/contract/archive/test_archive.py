@@ -69,8 +69,7 @@ async def test_pages_are_equal_with_and_without_the_archive(town: SampleSite, se
         ]
 
     before = await everything()
-    moved = await archived(services)
-    assert moved.posts == 3
+    assert (await archived(services)).posts == 3
     assert await town.execute("GET", keys.post(town.first.id)) == b"%d" % town.bob.id
     assert await everything() == before
     assert (await archived(services)).posts == 0

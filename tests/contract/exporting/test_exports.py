@@ -41,8 +41,7 @@ async def test_an_archive_contains_all_posts_with_their_versions_and_audiences(
     await alice.publishes("Which?", details=PostDetails(poll=poll))
     liked = await bob.publishes("Boosted")
     await services.reactions.boost(account_id=alice.id, post_id=liked.id, now_ms=services.clock.now_ms())
-    archive = await export_account(services, alice.id)
-    items = read_json(archive, "outbox.json")["orderedItems"]
+    items = read_json(await export_account(services, alice.id), "outbox.json")["orderedItems"]
     note, reply, private, question, boost = [item["object"] for item in items]
     assert [item["type"] for item in items] == ["Create"] * 4 + ["Announce"]
     assert note["id"] == f"{BASE_URL}/@alice/{first.id}/"

@@ -157,8 +157,7 @@ async def pass_over_four(
         ids = of_partition(partitions - 1, partitions, 4)
         await edges.remove_many((ids[at], ALICE) for at in gone)
 
-    pairs = WatchedPairs(store, partitions, leave, after)
-    return await read_pass(pairs, FIRST_PASS, 2)
+    return await read_pass(WatchedPairs(store, partitions, leave, after), FIRST_PASS, 2)
 
 
 @pytest.mark.parametrize("gone", [(1,), (0, 1, 2, 3)])
@@ -256,8 +255,7 @@ async def test_the_viewer_graph_contains_the_first_follows_of_a_partition(
 async def test_a_refused_script_ends_the_other_scripts_of_its_change(store: Store) -> None:
     """A task that is left running would write edges beside a repetition, or after the error was reported."""
     edges = edges_of(store, 1)
-    pairs = store.partitioned_component("follows", 1)
-    (partition,) = pairs.partitions
+    (partition,) = store.partitioned_component("follows", 1).partitions
     await partition.node.execute("SET", keys.following(partition.tag, ALICE), "not a sorted set")
     with pytest.raises(WrongType):
         await edges.add_many((source, target, 1) for source in range(ALICE, 100) for target in range(1_000, 1_250))

@@ -244,8 +244,7 @@ async def test_pages_and_passes_contain_each_follower_once(
 async def test_passes_contain_all_followers_with_equal_times(follows: Follows, limit: int) -> None:
     ids = range(2, 302)
     await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id % 4) for id in ids)
-    walked = await read_by_passes(follows, limit)
-    assert sorted(walked) == list(ids)
+    assert sorted(await read_by_passes(follows, limit)) == list(ids)
 
 
 async def test_an_account_without_followers_has_one_empty_page(follows: Follows) -> None:

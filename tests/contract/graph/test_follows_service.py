@@ -255,8 +255,7 @@ async def test_no_post_is_missing_after_fan_out_on_read_is_disabled(
     off = World(Services(store, clock, SMALL))
     pushed = await off.services.publishing.publish(author_id=author.id, text="pushed", now_ms=clock.now_ms())
     await off.deliver_all()
-    page = await off.services.reading.home(one.id)
-    assert ids_on(page)[:2] == [pushed.id, pulled.id]
+    assert ids_on(await off.services.reading.home(one.id))[:2] == [pushed.id, pulled.id]
     assert pushed.id in await cached_ids(off.services, one)
 
 

@@ -27,8 +27,7 @@ async def test_a_mute_expires_at_its_end(alice: Person, bob: Person, services: S
 
 
 async def test_a_permanent_mute_replaces_a_temporary_mute(alice: Person, bob: Person, services: Services) -> None:
-    now_ms = services.clock.now_ms()
-    assert await alice.mutes(bob, now_ms + HOUR_MS)
+    assert await alice.mutes(bob, services.clock.now_ms() + HOUR_MS)
     assert await alice.mutes(bob)
     assert not await alice.mutes(bob)
     assert await services.blocks_and_mutes.muted_until(alice.id, [bob.id]) == {bob.id: NO_EXPIRY_MS}

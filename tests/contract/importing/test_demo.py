@@ -28,8 +28,7 @@ async def test_a_second_load_of_the_demo_changes_nothing(services: Services, dep
         account = await services.accounts.find_by_handle(handle)
         assert account is not None
         assert await services.accounts.check_password(account, password)
-        page = await services.reading.home(AccountId(account.id))
-        assert len(page.entries) == 30
+        assert len((await services.reading.home(AccountId(account.id))).entries) == 30
         counts = await services.following.counts(AccountId(account.id))
         assert counts.following > 20
         assert counts.followers > 10
@@ -54,8 +53,7 @@ async def test_the_public_timeline_begins_minutes_ago_in_several_languages(servi
 
 
 async def test_the_demo_shows_faces_bios_and_described_pictures(services: Services) -> None:
-    now_ms = services.clock.now_ms()
-    await services.demo.load(now_ms)
+    await services.demo.load(services.clock.now_ms())
     people = [json.loads(line) for line in (FILES / "people.jsonl").read_text("utf-8").splitlines()]
     for person in people:
         account = await services.accounts.get_by_handle(person["handle"])

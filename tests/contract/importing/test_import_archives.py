@@ -76,8 +76,7 @@ async def test_an_archive_of_mastodon_keeps_pictures_audiences_and_warnings(serv
         ],
         {"one.jpg": picture((80, 60)), "two.png": picture(format="PNG"), "three.jpg": picture()},
     )
-    tally = await import_archive(services, path)
-    assert tally.refused == {"private_message": 1, "boost": 1}
+    assert (await import_archive(services, path)).refused == {"private_message": 1, "boost": 1}
     first, second, third, fourth = await read_profile_posts(services, "anna")
     assert [post.audience for post in (first, second, third, fourth)] == [PUBLIC, UNLISTED, FOLLOWERS, PUBLIC]
     assert [each.alt for each in first.extra.media] == ["A gradient", ""]
@@ -125,8 +124,7 @@ async def test_a_full_account_imports_posts_without_pictures(redis_url, tmp_path
     path = write_mastodon(tmp_path / "a.zip", notes, {"one.jpg": picture()})
     async with open_services(redis_url, config) as services:
         tally = await import_archive(services, path)
-        posts = await read_profile_posts(services, "anna")
-        assert len(posts) == 4
+        assert len(await read_profile_posts(services, "anna")) == 4
         assert tally.counts["pictures"] + tally.refused["picture_quota"] == 4
         assert tally.refused["picture_quota"] > 0
         assert sum(default_storage.size(name) for name in await MediaFiles().list_names()) <= 2_000
@@ -146,8 +144,7 @@ async def test_an_archive_of_x_keeps_pictures_and_expands_urls(services: Service
         [tweet, {**tweet, "id_str": "1", "full_text": "RT @bob: hello"}],
         {"610906142961594368-AB.jpg": picture()},
     )
-    tally = await import_archive(services, path)
-    assert tally.refused == {"boost": 1}
+    assert (await import_archive(services, path)).refused == {"boost": 1}
     (post,) = await read_profile_posts(services, "xaver")
     assert (post.text, post.extra.language) == ("Tea & cake https://example.org/tea", "en")
     assert [each.alt for each in post.extra.media] == ["Tea"]

@@ -105,8 +105,7 @@ class Unplugged(ImportedPosts):
 
     async def claim(self, wanted: Any) -> Any:
         self.segments += 1
-        claims = await super().claim(wanted)
-        return self._through("claim", claims)
+        return self._through("claim", await super().claim(wanted))
 
     async def write(self, posts: Any) -> Any:
         return self._through("write", await super().write(posts))

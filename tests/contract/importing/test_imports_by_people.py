@@ -97,8 +97,7 @@ async def test_an_import_is_undone_whole_and_can_be_repeated(services: Services,
     )  # fmt: skip
     done = await import_file(services, alice.id, file)
     assert len(await pictures()) == 2
-    undone = await undo_import(services, alice.id, done)
-    assert undone.state == "undone"
+    assert (await undo_import(services, alice.id, done)).state == "undone"
     await services.media.check_due()
     assert await pictures() == []
     assert await alice.profile_ids() == [own.id]
@@ -328,8 +327,7 @@ async def test_a_deleted_account_leaves_no_transfer(services: Services, world: W
     await start_import(services, alice.id, mastodon(note(2)))
     await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
-    account = await services.accounts.get(alice.id)
-    assert account.state == DELETED
+    assert (await services.accounts.get(alice.id)).state == DELETED
     assert await MediaFiles().list_names() == []
     assert await services.repositories.transfers.all(alice.id) == []
     assert await perform_transfers(services) == 0

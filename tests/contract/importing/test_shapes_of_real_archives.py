@@ -85,8 +85,7 @@ async def test_a_character_that_no_text_may_have_costs_no_post(
     services: Services, world: World, odd: str, stored: str
 ) -> None:
     alice = await world.person("alice")
-    picture_of = attachment("a.png", odd)
-    notes = [note(1, f"<p>{odd}</p>", attachment=[picture_of]), note(2, summary=odd)]
+    notes = [note(1, f"<p>{odd}</p>", attachment=[attachment("a.png", odd)]), note(2, summary=odd)]
     archive = zipped({"outbox.json": outbox(*notes), "media_attachments/files/1/original/a.png": picture()})
     for content in (x_archive([tweet(1, odd)]), archive):
         assert (await import_file(services, alice.id, content)).refused == {}

@@ -128,8 +128,7 @@ async def test_a_failed_job_is_tried_again_by_its_worker(queue: JobQueue) -> Non
     await queue.add(b"one")
     job = await take_one(queue, ALICE)
     assert await queue.fail(job, "no") == 500
-    again = await queue.renew_claim(ALICE, job)
-    assert again == Job(job.id, b"one", 2)
+    assert (await queue.renew_claim(ALICE, job)) == Job(job.id, b"one", 2)
 
 
 async def test_an_uncounted_try_does_not_change_the_number_of_tries(queue: JobQueue) -> None:

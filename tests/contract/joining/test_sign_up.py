@@ -25,8 +25,7 @@ from tests.support.world import World
 
 async def test_an_open_site_lets_everybody_in(services: Services) -> None:
     await services.site.change(joining="open")
-    account = await sign_up(services, "alice")
-    assert account.is_active
+    assert (await sign_up(services, "alice")).is_active
     assert await services.accounts.authenticate("alice", PASSWORD) is not None
 
 
@@ -107,8 +106,7 @@ async def test_one_network_cannot_fill_the_queue_not_even_with_taken_handles(
 async def test_a_second_decision_names_the_first_decider(services: Services) -> None:
     await services.site.change(joining="approval")
     sam, uma = await make_staff(services, "sam"), await make_staff(services, "uma")
-    alice = await sign_up(services, "alice")
-    alice_id = AccountId(alice.id)
+    alice_id = AccountId((await sign_up(services, "alice")).id)
     answers = await asyncio.gather(
         services.joining.approve(alice_id, AccountId(sam.id)),
         services.joining.refuse(alice_id, AccountId(uma.id), "No."),
@@ -131,8 +129,7 @@ async def test_a_refused_account_is_deleted_after_it_was_read_and_its_handle_is_
     assert (await services.joining.find_application(alice_id)).refusal == "Please tell us more."
     assert refused.delete_ms - services.clock.now_ms() > 29 * DAY_MS
     await services.joining.mark_refusal_read(refused)
-    read = await services.accounts.get(alice_id)
-    assert read.delete_ms - services.clock.now_ms() <= DAY_MS // 24
+    assert (await services.accounts.get(alice_id)).delete_ms - services.clock.now_ms() <= DAY_MS // 24
     with pytest.raises(errors.HandleTaken):
         await sign_up(services, "alice")
     await make_deletion_due(services, alice_id)

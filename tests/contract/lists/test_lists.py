@@ -200,8 +200,7 @@ async def test_virtual_lists_show_the_combination_of_their_parts(scene: ListScen
         made = await scene.make_list(operation, operation, *parts)
         members = combine_members(operation, [scene.members[part] for part in parts])
         assert await scene.list_post_ids(made) == scene.expected_post_ids(members)
-        counts = await scene.services.lists.member_counts([made])
-        assert counts[made.id] == len(members)
+        assert (await scene.services.lists.member_counts([made]))[made.id] == len(members)
     nested = await scene.make_list("nested", "difference", parts[0], scene.lists[-2].id)
     common = combine_members("intersection", [scene.members[part] for part in parts])
     assert await scene.list_post_ids(nested) == scene.expected_post_ids(scene.members[parts[0]] - common)
@@ -261,8 +260,7 @@ async def test_a_page_of_home_is_full_without_members_of_an_exclusive_list(world
         for _ in range(60):
             await loud.publishes("noise")
     await world.deliver_all()
-    page = await alice.home(limit=10)
-    assert ids_on(page) == quiet_ids[::-1][:10]
+    assert ids_on(await alice.home(limit=10)) == quiet_ids[::-1][:10]
 
 
 async def test_a_deleted_part_counts_as_empty_and_is_reported(world: World, services: Services) -> None:
@@ -292,8 +290,7 @@ async def test_a_virtual_list_has_no_own_members_and_is_never_exclusive(world: W
     for wrong in ("sum", ""):
         with pytest.raises(ListInvalid):
             await scene.make_list("wrong", wrong, *[each.id for each in scene.lists[:2]])
-    bob = scene.people[1]
-    his = await services.lists.create(owner_id=bob.id, title="his", now_ms=1)
+    his = await services.lists.create(owner_id=scene.people[1].id, title="his", now_ms=1)
     with pytest.raises(ListInvalid):
         await scene.make_list("of another", "union", scene.lists[0].id, his.id)
     with pytest.raises(ListInvalid):

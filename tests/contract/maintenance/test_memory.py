@@ -100,8 +100,7 @@ async def test_a_sample_estimates_the_complete_measurement(services: Services, t
 
 async def test_posts_are_counted_by_age(town: SampleSite, services: Services) -> None:
     meter = MemoryMeter(services.store)
-    report = await meter.measure(services.clock.now_ms())
-    assert report.posts_per_day() == 3
+    assert (await meter.measure(services.clock.now_ms())).posts_per_day() == 3
     later = await meter.measure(services.clock.now_ms() + 100 * DAY_MS)
     assert later.posts_older_than(90) == 3
     assert later.posts_per_day() == 0

@@ -66,8 +66,7 @@ class FollowTraffic:
         for one in self.people:
             following = await self.services.repositories.follows.following_ids(one.id)
             follows |= {(one.id, other) for other in following if other != self.author.id}
-            counts = await self.services.following.counts(one.id)
-            assert counts.following == len(following)
+            assert (await self.services.following.counts(one.id)).following == len(following)
         assert follows == self.follows
         tags = {name.split(b"{")[1].split(b"}")[0] for name in client.keys("follows:{p*}:*")}
         assert client.keys("follows:{q*}:*") == []

@@ -87,8 +87,7 @@ class Play:
             *(self.boost, self.unboost, self.follow, self.follow, self.unfollow, self.mute, self.block),
             *(self.suspend, self.reads),
         ]
-        act = self.random.choice(acts)
-        await act(actor)
+        await self.random.choice(acts)(actor)
         await self.world.deliver_all()
 
     async def publish(self, actor: Person) -> None:

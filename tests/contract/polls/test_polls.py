@@ -68,8 +68,7 @@ async def test_a_vote_is_counted_once_and_cannot_be_changed(world: World, polls:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await polls.published_by(alice)
     for _ in range(2):
-        entry = await polls.vote(bob, post, 1)
-        assert entry.poll == PollState(voters=1, votes=(0, 1), own=(1,))
+        assert (await polls.vote(bob, post, 1)).poll == PollState(voters=1, votes=(0, 1), own=(1,))
     with pytest.raises(AlreadyVoted):
         await polls.vote(bob, post, 0)
     assert (await polls.vote(carol, post, 0)).poll == PollState(voters=2, votes=(1, 1), own=(0,))

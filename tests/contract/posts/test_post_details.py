@@ -56,8 +56,7 @@ def test_every_detail_is_decoded_as_it_was_encoded() -> None:
 
 async def test_a_worker_writes_the_details_of_the_job(world: World, alice: Person, services: Services) -> None:
     post = await alice.publishes("hello", details=WARNED)
-    key = keys.post(post.id)
-    await services.store.execute_all([("DEL", key)])
+    await services.store.execute_all([("DEL", keys.post(post.id))])
     await world.deliver_all()
     assert await services.repositories.posts.find(post.id) == post
     assert post.details == WARNED

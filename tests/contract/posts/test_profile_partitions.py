@@ -39,8 +39,7 @@ async def test_partitions_are_read_as_one_feed(store: Store, number: int, upward
             expected = await whole.read(ALICE, edge, limit, upward=upward)
             assert await parts.read(ALICE, edge, limit, upward=upward) == expected
             for profile in (parts, whole):
-                question = profile.read(ALICE, edge, limit, upward=upward)
-                assert await store.read(question) == [expected]
+                assert await store.read(profile.read(ALICE, edge, limit, upward=upward)) == [expected]
     assert await parts.count(ALICE) == await whole.count(ALICE)
     await parts.remove(ALICE, PostId(100))
     assert PostId(100) not in await parts.read(ALICE, ABOVE_ALL, 100, upward=False)

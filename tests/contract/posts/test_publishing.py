@@ -178,8 +178,7 @@ async def test_a_refused_text_stores_nothing(alice: Person, services: Services, 
 
 async def test_posts_are_refused_before_the_server_is_full(redis_urls: StoreUrls, deployment: Deployment) -> None:
     async with open_services(redis_urls, ServiceConfig(memory_reserve=50_000_000)) as services:
-        world = World(services)
-        alice = await world.person("alice")
+        alice = await World(services).person("alice")
         post = await alice.publishes("while there is room")
         with deployment.configured("maxmemory", 40_000_000, usual=0):
             await asyncio.sleep(1.1)

@@ -94,8 +94,7 @@ async def test_a_lost_connection_is_reported_after_it_is_back(start, presence, s
 
 
 async def test_presence_has_a_time_to_live(start, store) -> None:
-    process = await start()
-    key = members_key(process.hub.process_id)
+    key = members_key((await start()).hub.process_id)
     assert 0 < await store.node(key).execute("TTL", key) <= 15
     assert await store.node(key).execute("SMEMBERS", key) == [SENTINEL_MEMBER.encode()]
 

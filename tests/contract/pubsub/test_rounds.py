@@ -63,8 +63,7 @@ async def test_the_next_renewal_removes_members_that_left(
 
 
 async def test_a_renewal_extends_the_ttl_of_the_set(start: StartListener, store: Store) -> None:
-    process = await start(0.05)
-    key = members_key(process.hub.process_id)
+    key = members_key((await start(0.05)).hub.process_id)
     await run_command(store, "EXPIRE", key, 5)
 
     async def is_renewed() -> bool:

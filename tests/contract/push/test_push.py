@@ -73,8 +73,7 @@ async def scene(world: World, services: Services, tmp_path: Path) -> AsyncIterat
 async def test_a_device_receives_a_message_that_only_it_can_read(
     scene: PushScene, alice: Person, bob: Person, is_standard: bool
 ) -> None:
-    sealed = seal("the token", SEALED_FOR)
-    await scene.subscribe(alice, is_standard=is_standard, sealed_token=sealed)
+    await scene.subscribe(alice, is_standard=is_standard, sealed_token=seal("the token", SEALED_FOR))
     await bob.publishes("@alice a secret of bob")
     (message,) = await scene.deliver()
     assert (message["title"], message["body"]) == ("New notification", "")

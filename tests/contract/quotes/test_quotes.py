@@ -353,8 +353,7 @@ async def test_the_quoted_author_is_notified_once(alice: Person, bob: Person, qu
     post = await alice.publishes("original")
     quote = await quotes.by(bob, post, "@alice look")
     await quotes.by(alice, post)
-    world = World(quotes.services)
-    await world.deliver_all()
+    await World(quotes.services).deliver_all()
     await quotes.services.notifications.notify(quote)
     page = await quotes.services.notifications.page(alice.id)
     assert [(each.kind.name, each.author.handle, each.entry and each.entry.id) for each in page.entries] == [

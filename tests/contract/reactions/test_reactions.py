@@ -22,8 +22,7 @@ async def test_a_like_is_counted_immediately_and_once(alice: Person, bob: Person
     assert [answer.counts.likes for answer in answers] == [1] * 9
     assert all(answer.viewer and answer.viewer.liked for answer in answers)
     assert (await acts.likes(alice, post)).counts == await acts.read_counts(post) == PostCounts(likes=2)
-    home = await bob.home()
-    assert home.entries == ()
+    assert (await bob.home()).entries == ()
     assert await acts.likers(post) == [alice.id, bob.id]
 
 

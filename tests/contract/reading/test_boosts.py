@@ -308,8 +308,7 @@ async def test_a_tombstone_contains_the_boosted_post(services: Services, world: 
     assert {id: each.boost_of for id, each in deleted.items()} == expected
     await posts.delete(boost_id, bob.id, include_reserved=True)  # a repeated deletion keeps the tombstone
     assert (await posts.find_deleted([boost_id]))[boost_id].boost_of == post.id
-    grave = await posts.find_tombstone(bob.id, boost_id)
-    assert grave == Post(boost_id, bob.id, "")
+    assert (await posts.find_tombstone(bob.id, boost_id)) == Post(boost_id, bob.id, "")
     assert await services.repositories.threads.find_parents([boost_id, answer.id]) == {answer.id: post.id}
 
 

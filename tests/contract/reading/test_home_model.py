@@ -116,8 +116,7 @@ class Run:
         return person.home(limit=3)
 
     async def _publish(self, person: Person) -> None:
-        post = await person.publishes("hello")
-        self.posts[post.id] = person.id
+        self.posts[(await person.publishes("hello")).id] = person.id
 
     async def _work(self) -> None:
         jobs = await self.services.outbox.fetch("abad1dea", 3, 1)

@@ -43,8 +43,7 @@ async def chain_of(author: Person, length: int) -> list[Post]:
 
 
 async def test_a_thread_that_was_read_before_takes_the_same_few_round_trips_at_any_depth(node: SerialNode) -> None:
-    services = process_on(node)
-    alice = await World(services).person("alice")
+    alice = await World(process_on(node)).person("alice")
     posts = await chain_of(alice, DEPTH)
     beside = await alice.publishes("another answer", in_reply_to=posts[1])
     expected = [*(post.id for post in posts[1:]), beside.id]
@@ -70,8 +69,7 @@ async def test_a_thread_that_was_read_before_takes_the_same_few_round_trips_at_a
 
 async def test_a_home_with_quotes_takes_the_round_trips_of_a_home_without(node: SerialNode) -> None:
     """In a new process both take one more for authors that are unknown before the posts are read."""
-    services = process_on(node)
-    world = World(services)
+    world = World(process_on(node))
     alice, bob, carol, dora = await world.people("alice", "bob", "carol", "dora")
     await carol.follows(bob)
     await dora.follows(alice)

@@ -138,8 +138,7 @@ async def test_the_queue_has_one_entry_for_each_account(world: World, services: 
     assert after is not None
     page, after = await reports.queue(1, after)
     assert ([each.account_id for each in page], after) == ([bob.id], None)
-    backlog = await services.reports.open_reports()
-    assert backlog == (3, first.created_ms)
+    assert (await services.reports.open_reports()) == (3, first.created_ms)
 
 
 async def test_one_of_two_staff_members_gets_the_claim(world: World, services: Services) -> None:

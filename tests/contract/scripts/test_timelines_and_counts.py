@@ -190,8 +190,7 @@ async def test_counts_exist_while_any_of_the_three_sets_exists(store: Store, lef
             assert await run_command(store, "GET", counts) == " ".join(map(str, sizes)).encode()
     expected = " ".join("1" if name == left else "0" for name in sets)
     assert await run_command(store, "GET", counts) == expected.encode()
-    last_set = three[sets.index(left)]
-    assert await run_script(store, LEAVE_SET, [last_set, counts, *three], 7) == b"100"
+    assert await run_script(store, LEAVE_SET, [three[sets.index(left)], counts, *three], 7) == b"100"
     assert await run_command(store, "EXISTS", counts) == 0
 
 

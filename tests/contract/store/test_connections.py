@@ -80,8 +80,7 @@ async def test_a_job_is_performed_again_after_a_restart_of_the_server_of_its_wor
 
 async def test_a_server_that_refused_all_writes_is_not_checked(store: Store) -> None:
     """An example is a server with an append-only file that cannot grow; callers continue without its write."""
-    node = store.node(WORK)
-    await node.execute("CONFIG", "SET", "min-replicas-to-write", 1)
+    await store.node(WORK).execute("CONFIG", "SET", "min-replicas-to-write", 1)
     with track_nodes() as nodes, contextlib.suppress(StoreUnavailable):
         await store.execute_all([("SET", WORK, 1)])
     assert not nodes

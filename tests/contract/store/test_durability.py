@@ -240,8 +240,7 @@ async def test_a_repeated_deletion_is_not_404_before_a_replica_has_the_first(
 
 
 async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(services: Services, cluster: RedisCluster) -> None:
-    world = World(services)
-    alice, bob = await world.people("alice", "bob")
+    alice, bob = await World(services).people("alice", "bob")
     post = await until_confirmed(lambda: bob.publishes("hello", key="k"))
     assert await alice.home_ids() == []
     with lagging_replica(cluster):
@@ -292,8 +291,7 @@ async def test_a_master_that_became_a_replica_refuses_a_confirmed_write_as_unava
         store = await open_store(master.url, require_replicas=1)
         await until_confirmed(lambda: store.write_all([("SET", KEY, "one")]))
         with master.client() as client:
-            port = replica.client().config_get("port")["port"]
-            client.replicaof("127.0.0.1", port)
+            client.replicaof("127.0.0.1", replica.client().config_get("port")["port"])
         for command in (("SET", KEY, "two"), ("GET", KEY)):
             with pytest.raises(StoreUnavailable):
                 await store.write(*command)

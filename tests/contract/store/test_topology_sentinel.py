@@ -249,8 +249,7 @@ async def test_djangos_cache_uses_the_login_and_the_database_of_the_store(shared
     async with opened_store(url) as store:
         await store.node(numbered_key(1)).execute("SET", numbered_key(1), "1")
     options = build_cache_settings(url, is_explicit=False)["default"]
-    cache = RedisCache(options["LOCATION"], options)
-    await asyncio.to_thread(cache.set, "key", "value")
+    await asyncio.to_thread(RedisCache(options["LOCATION"], options).set, "key", "value")
     with shared_site.master.client() as client:
         client.select(3)
         assert {*client.keys("*:1:key"), *client.keys(numbered_key(1))} == {b"cache:1:key", numbered_key(1).encode()}

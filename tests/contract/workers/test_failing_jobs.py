@@ -257,8 +257,7 @@ async def test_failing_jobs_delay_other_jobs_by_less_than_a_second(queue: JobQue
             done.set()
         return ()
 
-    patient = JobQueue(queue._store, retry_policy=RetryPolicy())
-    worker = Worker(patient, handle)
+    worker = Worker(JobQueue(queue._store, retry_policy=RetryPolicy()), handle)
     running = asyncio.create_task(worker.run())
     with StallMonitor() as stalls:
         for number in range(100):

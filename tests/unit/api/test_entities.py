@@ -148,8 +148,7 @@ def test_mentions_and_hashtags_have_the_urls_of_the_text():
 
 
 def test_a_poll_hides_its_counts_until_the_viewer_has_voted():
-    poll = Poll(("a", "b"), multiple=False, ends_ms=AT_MS)
-    details = PostDetails(poll=poll)
+    details = PostDetails(poll=Poll(("a", "b"), multiple=False, ends_ms=AT_MS))
     hidden = poll_entity(entry("?", details, poll=PollState(3, None), viewer=ViewerState(own=False)))
     shown = poll_entity(entry("?", details, poll=PollState(3, (1, 2), (1,)), viewer=ViewerState(own=False)))
     assert hidden is not None

@@ -29,8 +29,7 @@ def test_ids_rise_without_repetition_even_if_the_clock_goes_back(steps: list[int
 
 
 def test_one_millisecond_has_room_for_thousands_of_ordered_ids() -> None:
-    clock = FixedClock(EPOCH_MS + 1)
-    ids = PostIdGenerator(clock)
+    ids = PostIdGenerator(FixedClock(EPOCH_MS + 1))
     made = [ids.next_id() for _ in range(10_000)]
     assert made == sorted(set(made))
     assert ms_from_id(made[-1]) - ms_from_id(made[0]) <= 10

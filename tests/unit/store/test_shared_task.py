@@ -85,8 +85,7 @@ async def test_an_unexpected_error_without_a_caller_is_logged(
 
 
 async def test_cancel_ends_the_run() -> None:
-    work = Work()
-    task = SharedTask(work.run)
+    task = SharedTask(Work().run)
     running = task.start()
     await asyncio.sleep(0)
     await task.cancel()

@@ -29,8 +29,7 @@ def manage(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_reports_a_usage_error_in_one_line(name: str) -> None:
-    command = load_command_class(get_commands()[name], name)
-    assert isinstance(command, SiteCommand)
+    assert isinstance(load_command_class(get_commands()[name], name), SiteCommand)
 
 
 WRONG_ARGUMENTS = (

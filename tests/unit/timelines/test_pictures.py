@@ -70,8 +70,7 @@ def test_only_the_first_picture_of_a_screen_is_loaded_eagerly() -> None:
 
 
 def test_an_entry_without_pictures_contains_nothing_of_them() -> None:
-    html = entry_html(entry(), "en")
-    assert "picture" not in html
+    assert "picture" not in entry_html(entry(), "en")
     assert "media_attachments" not in post_json(entry())
 
 

@@ -71,8 +71,7 @@ async def test_a_gap_begins_above_the_maximum_number_of_entries(newer, is_gap) -
 
 async def test_the_entries_of_a_busy_minute_are_all_replayed_and_do_not_count() -> None:
     timeline = Timeline(*range(0, 50_000, 200))  # 250 entries within the minute
-    replayed_ids = await replayed(timeline, timeline.ids[0])
-    assert replayed_ids == timeline.ids[::-1]
+    assert (await replayed(timeline, timeline.ids[0])) == timeline.ids[::-1]
 
 
 async def test_opening_a_quiet_page_reads_little() -> None:

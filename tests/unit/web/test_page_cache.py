@@ -152,8 +152,7 @@ def test_a_path_leads_to_its_view_each_time_and_an_unknown_path_to_none():
 
 
 def test_a_request_without_messages_computes_no_signer():
-    request = AsyncRequestFactory().get("/")
-    storage = LazyCookieStorage(request)
+    storage = LazyCookieStorage(AsyncRequestFactory().get("/"))
     assert len(storage) == 0
     storage.update(HttpResponse())
     assert "signer" not in vars(storage)

@@ -165,8 +165,7 @@ async def test_a_deleted_account_is_gone_at_once(alice, bob, visitor):
     assert not await alice.is_signed_in()
     assert (await bob.get_json("/@alice/")).status_code == 404
     assert (await visitor.log_in("alice")).status_code == 401
-    again = await visitor.sign_up("alice")
-    assert again.status_code == 409
+    assert (await visitor.sign_up("alice")).status_code == 409
 
 
 async def test_a_suspended_account_is_signed_out_at_once(alice, site):

@@ -112,8 +112,7 @@ async def test_a_recovery_code_is_used_once_also_in_a_race(device, open_browser:
 
 
 async def test_a_pending_log_in_is_no_session_and_is_bound_to_its_cookie(visitor, device, open_browser, clock):
-    answer = await visitor.log_in("alice")
-    morsel = cookies_of(answer)["login"]
+    morsel = cookies_of(await visitor.log_in("alice"))["login"]
     assert (morsel["httponly"], morsel["samesite"]) == (True, "Lax")
     thief = await open_browser()
     thief.http.cookies.set("sessionid", morsel.value)

@@ -156,8 +156,7 @@ async def test_a_member_invites_and_staff_sees_the_tree(
     assert "@alice invites you" in page.text
     assert 'name="reason"' not in page.text
     assert (await visitor.get("/invite/nonsense/")).status_code == 404
-    code = path.split("/")[2]
-    answer = await apply(visitor, invitation=code)
+    answer = await apply(visitor, invitation=path.split("/")[2])
     assert (answer.status_code, answer.headers["location"]) == (303, "/welcome/")
     assert (await visitor.get(path)).status_code == 404  # used up
     (row,) = (await alice.get_json("/accounts/invitations/")).json()["invitations"]

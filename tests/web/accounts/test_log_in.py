@@ -24,8 +24,7 @@ from tests.support.waiting import eventually
 
 
 async def test_a_log_in_redirects_to_the_requested_page(visitor, alice):
-    page = await visitor.get("/accounts/login/?next=/lists/")
-    assert 'name="next" value="/lists/"' in page.text
+    assert 'name="next" value="/lists/"' in (await visitor.get("/accounts/login/?next=/lists/")).text
     answer = await visitor.post("/accounts/login/", username="@Alice", password=PASSWORD, next="/lists/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/lists/")
 
@@ -223,8 +222,7 @@ async def test_fewer_passwords_wait_if_each_takes_long(monkeypatch: pytest.Monke
 
 
 async def test_a_log_out_deletes_the_drafts_in_the_browser(alice):
-    answer = await alice.post("/accounts/logout/")
-    assert answer.headers["clear-site-data"] == '"cache", "storage"'
+    assert (await alice.post("/accounts/logout/")).headers["clear-site-data"] == '"cache", "storage"'
 
 
 async def test_a_log_out_requires_a_post(alice):

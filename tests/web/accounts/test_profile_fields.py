@@ -32,8 +32,7 @@ async def save(who: HttpBrowser, *pairs: tuple[str, str]) -> Any:
 async def test_fields_are_saved_shown_and_removed(alice: HttpBrowser, bob: HttpBrowser) -> None:
     assert (await save(alice, ("Pronouns", "she/her"), ("Site", "https://a.example.org/about"))).status_code == 303
     page = (await bob.get("/@alice/")).text
-    names = re.findall(r"<dt><bdi>(.*?)</bdi></dt>", page)
-    assert names == ["Pronouns", "Site"]
+    assert re.findall(r"<dt><bdi>(.*?)</bdi></dt>", page) == ["Pronouns", "Site"]
     assert '<a class="link" href="https://a.example.org/about" rel="me nofollow noopener" dir="ltr">' in page
     assert "she/her" in page
     account = (await bob.get_json("/@alice/")).json()["account"]
@@ -51,8 +50,7 @@ async def test_a_verified_link_has_a_mark_with_a_text(alice: HttpBrowser, bob: H
     verified = encode_fields(fields), account.fields
     assert "Verified:" not in (await bob.get("/@alice/")).text
     await site.repositories.accounts.replace_text(AccountId(account.id), "fields", *verified)
-    page = (await bob.get("/@alice/")).text
-    assert page.count("Verified: the page links back to this profile") == 1
+    assert (await bob.get("/@alice/")).text.count("Verified: the page links back to this profile") == 1
     shown = (await bob.get_json("/@alice/")).json()["account"]["fields"]
     assert [each["verified_at"] for each in shown] == ["1970-01-01T00:00:08.000Z", None]
     await save(alice, ("Renamed", "https://a.example.org"))
@@ -82,8 +80,7 @@ async def test_a_page_that_was_opened_before_keeps_the_rows_that_another_page_ch
 
 async def test_a_row_keeps_its_place(alice: HttpBrowser) -> None:
     await save(alice, ("", ""), ("second", "row"))
-    page = (await alice.get(SETTINGS)).text
-    assert re.search(r'name="field_name_2" value="second"', page)
+    assert re.search(r'name="field_name_2" value="second"', (await alice.get(SETTINGS)).text)
     assert [each["name"] for each in (await alice.get_json(SETTINGS)).json()["account"]["fields"]] == ["second"]
 
 

@@ -29,8 +29,7 @@ async def test_a_sign_up_by_json_returns_the_account(visitor):
 
 
 async def test_scripts_cannot_read_the_session_cookie(visitor):
-    answer = await visitor.sign_up("alice")
-    cookie = cookies_of(answer)["sessionid"]
+    cookie = cookies_of(await visitor.sign_up("alice"))["sessionid"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
     assert cookie["path"] == "/"

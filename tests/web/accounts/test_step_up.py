@@ -10,8 +10,7 @@ async def test_a_confirmation_continues_the_session_with_a_new_token(alice):
     before = alice.http.cookies["sessionid"]
     answer = await alice.post("/accounts/confirm/", password=PASSWORD, next="/lists/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/lists/")
-    after = alice.http.cookies["sessionid"]
-    assert after != before
+    assert alice.http.cookies["sessionid"] != before
     assert await alice.is_signed_in()
     alice.http.cookies.set("sessionid", before)
     assert not await alice.is_signed_in()

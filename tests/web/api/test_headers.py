@@ -33,8 +33,7 @@ async def test_a_preflight_is_answered(open_api: OpenApi, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/public/", "/oauth/authorize", "/accounts/login/", "/about/"])
 async def test_pages_stay_closed_to_other_sites(alice: HttpBrowser, path: str) -> None:
-    answer = await alice.get(path, **ORIGIN)
-    assert "access-control-allow-origin" not in answer.headers
+    assert "access-control-allow-origin" not in (await alice.get(path, **ORIGIN)).headers
 
 
 async def test_responses_name_the_limits_of_requests(limited_site: Services) -> None:

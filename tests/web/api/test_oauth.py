@@ -64,8 +64,7 @@ async def test_a_visitor_returns_to_the_consent_page_after_the_log_in(
     address = f"/oauth/authorize?{urlencode(app.query())}"
     to_login = await visitor.get(address)
     assert to_login.status_code == 303
-    page = await visitor.get(to_login.headers["location"])
-    assert 'name="next"' in page.text
+    assert 'name="next"' in (await visitor.get(to_login.headers["location"])).text
     back = await visitor.post("/accounts/login/", username="alice", password=PASSWORD, next=address)
     assert back.headers["location"] == address
     assert "Allow An app?" in (await visitor.get(address)).text
@@ -120,8 +119,7 @@ async def test_a_program_on_the_same_machine_chooses_its_port_at_run_time(
     app = await OAuthClient.register(visitor.http, registered)
     returned = await app.authorize(alice, redirect_uri=asked)
     assert returned.headers["location"].startswith(f"{asked}{'&' if '?' in asked else '?'}code=")
-    code = result_of(returned)["code"]
-    assert (await app.exchange(code, redirect_uri=asked)).status_code == 200
+    assert (await app.exchange(result_of(returned)["code"], redirect_uri=asked)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -367,8 +365,7 @@ async def test_a_revoked_token_ends(app: OAuthClient, alice: HttpBrowser, visito
 
 async def test_the_page_shows_and_ends_apps(app: OAuthClient, alice: HttpBrowser, visitor: HttpBrowser) -> None:
     tokens = [await app.get_token(alice) for _ in range(2)]
-    page = await alice.get("/accounts/sessions/")
-    assert page.text.count("End the access of An app") == 2
+    assert (await alice.get("/accounts/sessions/")).text.count("End the access of An app") == 2
     shown = (await alice.get_json("/accounts/sessions/")).json()["apps"]
     assert [each["scopes"] for each in shown] == [["read", "write", "follow", "push"]] * 2
     assert (await alice.post_json("/accounts/sessions/", session=shown[0]["id"])).status_code == 200
@@ -387,5 +384,4 @@ async def test_the_metadata_names_existing_addresses(visitor: HttpBrowser) -> No
     assert data["scopes_supported"] == list(SCOPES)
     assert "authorization_code" in data["grant_types_supported"]
     for name in ("authorization", "token", "revocation"):
-        address = httpx.URL(data[f"{name}_endpoint"])
-        assert (await visitor.http.get(address)).status_code != 404
+        assert (await visitor.http.get(httpx.URL(data[f"{name}_endpoint"]))).status_code != 404

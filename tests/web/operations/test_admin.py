@@ -158,8 +158,7 @@ async def test_a_reset_password_is_shown_once_and_ends_all_sessions(
     assert answer.headers["cache-control"] == "private, no-store"
     assert not await alice.is_signed_in()
     again = await open_browser()
-    log_in = await again.log_in("alice", password)
-    assert log_in.status_code == 200
+    assert (await again.log_in("alice", password)).status_code == 200
     assert password not in (await sam.get(f"/ops/accounts/{id}/")).text
     page = await sam.post(f"/ops/accounts/{id}/password/")
     assert page.status_code == 200

@@ -132,8 +132,7 @@ async def test_the_page_of_an_account_names_others_that_logged_in_from_its_netwo
     site: Services, sam: HttpBrowser, alice: HttpBrowser, bob: HttpBrowser
 ) -> None:
     path, bob_id = f"/ops/accounts/{await _id(site, 'alice')}/", await _id(site, "bob")
-    page = (await sam.get(path)).text
-    assert f'<a href="/ops/accounts/{bob_id}/"><bdi>@bob</bdi></a>' in page
+    assert f'<a href="/ops/accounts/{bob_id}/"><bdi>@bob</bdi></a>' in (await sam.get(path)).text
     assert str(bob_id) in (await sam.get_json(path)).json()["sharing_networks"]
 
 

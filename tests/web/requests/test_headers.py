@@ -102,8 +102,7 @@ async def test_a_browser_whose_script_checks_the_viewer_may_keep_pages_for_back(
 async def test_the_cookie_of_the_viewer_is_emptied_when_the_session_changes(alice):
     alice.http.cookies.set("viewer", "alice.1", domain="testserver.local")
     assert "viewer" not in cookies_of(await alice.get("/"))
-    answer = await alice.post_json("/accounts/logout/")
-    assert cookies_of(answer)["viewer"].value == ""
+    assert cookies_of(await alice.post_json("/accounts/logout/"))["viewer"].value == ""
     assert cookies_of(await alice.log_in("alice"))["viewer"].value == ""
 
 

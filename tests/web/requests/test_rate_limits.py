@@ -79,8 +79,7 @@ async def test_follows_have_a_rule_of_their_own(alice, open_browser):
     await open_browser("bob")
     for _ in range(2):
         assert (await alice.post_json("/@bob/follow/")).status_code == 200
-    answer = await alice.post_json("/@bob/follow/")
-    assert answer.json()["fields"] == {"rule": "follow"}
+    assert (await alice.post_json("/@bob/follow/")).json()["fields"] == {"rule": "follow"}
     assert (await alice.post("/@bob/follow/")).status_code == 429
     await alice.publish("still free to speak")
 

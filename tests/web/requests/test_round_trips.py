@@ -65,8 +65,7 @@ async def test_accounts_and_their_follow_state_take_one_round_trip(
     alice: HttpBrowser, site: Services, proxy: FaultProxy
 ) -> None:
     """Accounts, follows and follow requests are read together, for pages of accounts and the search page."""
-    world = World(site)
-    people = await world.people("bob", "carol")
+    people = await World(site).people("bob", "carol")
     await people[1].locks()
     account_ids = [person.id for person in people]
     request = cast(SiteRequest, SimpleNamespace(services=site, account=await site.accounts.get_by_handle("alice")))

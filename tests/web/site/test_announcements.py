@@ -18,8 +18,7 @@ DAY_MS = 86_400_000
 
 
 async def announce(site: Services, text: str, starts_ms: int = 0, ends_ms: int = 0) -> int:
-    now_ms = site.clock.now_ms()
-    await site.site.announce(text, starts_ms=starts_ms, ends_ms=ends_ms, now_ms=now_ms)
+    await site.site.announce(text, starts_ms=starts_ms, ends_ms=ends_ms, now_ms=site.clock.now_ms())
     return site.site.announcements[-1].id
 
 

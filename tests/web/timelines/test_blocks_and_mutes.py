@@ -136,8 +136,7 @@ async def test_the_next_page_offers_to_undo(
 ) -> None:
     alice, _bob = people
     await alice.post(f"/@bob/{undo}/")
-    answer = await alice.post(f"/@bob/{act}/", next="/public/")
-    assert answer.headers["location"] == "/public/"
+    assert (await alice.post(f"/@bob/{act}/", next="/public/")).headers["location"] == "/public/"
     page = (await alice.get("/public/")).text
     assert (
         f'{told} <button class="undo" type="submit" form="post-actions" formaction="/@bob/{undo}/">Undo</button>'

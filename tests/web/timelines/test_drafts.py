@@ -47,8 +47,7 @@ async def test_a_post_with_a_time_is_scheduled(alice: HttpBrowser) -> None:
 
 @pytest.mark.parametrize("address", ["/posts/", "/drafts/"])
 async def test_a_form_that_is_sent_twice_schedules_one_post(alice: HttpBrowser, address: str) -> None:
-    at = soon()
-    form = {"text": "once", "scheduled_at": at, "idempotency_key": "k1"}
+    form = {"text": "once", "scheduled_at": soon(), "idempotency_key": "k1"}
     for _ in range(2):
         assert (await alice.post_json(address, **form)).status_code == 201
     (draft,) = (await alice.get_json("/drafts/")).json()["drafts"]

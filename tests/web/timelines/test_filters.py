@@ -10,8 +10,7 @@ async def test_a_filter_folds_or_hides_and_can_be_changed(alice: HttpBrowser, bo
     assert made.json() == {
         "id": "1", "phrase": "Unmistakable", "action": "warn", "whole_word": True, "expires_at": None,
     }  # fmt: skip
-    home = await alice.get("/public/")
-    assert "Hidden by your filter: Unmistakable" in home.text
+    assert "Hidden by your filter: Unmistakable" in (await alice.get("/public/")).text
     assert (await alice.get_json("/public/")).json()["posts"][0]["filtered"] == "Unmistakable"
     changed = await alice.post_json("/accounts/filters/1/edit/", action="hide", expires_in=3600)
     assert (changed.json()["action"], changed.json()["phrase"]) == ("hide", "Unmistakable")

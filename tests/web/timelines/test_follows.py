@@ -47,8 +47,7 @@ async def test_followers_and_following_are_paged_by_an_opaque_cursor(alice, open
     rest = (await alice.get_json(first["next"])).json()
     assert [account["handle"] for account in rest["accounts"]] == ["fan1", "fan0"]
     assert rest["next"] is None
-    page = await alice.get("/@alice/followers/?limit=3")
-    assert "cursor=" in page.text
+    assert "cursor=" in (await alice.get("/@alice/followers/?limit=3")).text
     following = (await alice.get_json("/@fan0/following/")).json()["accounts"]
     assert [account["url"] for account in following] == ["/@alice/"]
 

@@ -42,8 +42,7 @@ async def test_a_tag_has_one_address(visitor, asked, told):
 @pytest.mark.parametrize("tag", ["42", "no%20tag", "a-b", "%3Cb%3E", "x" * 101, "%23redis", "%00", "%FF"])
 @pytest.mark.parametrize("rest", ["", "feed.atom"])
 async def test_an_invalid_tag_is_not_found(visitor, tag, rest):
-    page = await visitor.get(f"/tags/{tag}/{rest}")
-    assert page.status_code == 404
+    assert (await visitor.get(f"/tags/{tag}/{rest}")).status_code == 404
     answer = await visitor.get_json(f"/tags/{tag}/{rest}")
     assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
     assert "hashtag" in answer.json()["message"]

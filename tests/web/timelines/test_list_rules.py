@@ -139,8 +139,7 @@ async def test_a_list_shows_replies_according_to_its_policy(alice, bob, lists, w
     outside = await alice.publish("outside")
     stranger = await world.person("erin")
     strange = await stranger.publishes("strange")
-    carol = await alice.get_json("/@carol/")
-    assert carol.status_code == 200
+    assert (await alice.get_json("/@carol/")).status_code == 200
     own = await bob.publish("to me", in_reply_to=outside["id"])
     reply_to_stranger = await bob.publish("to a stranger", in_reply_to=str(strange.id))
     await world.deliver_all()

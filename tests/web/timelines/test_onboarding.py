@@ -49,8 +49,7 @@ async def test_the_steps_lead_to_a_profile_to_people_and_to_a_post(newcomer, ali
     assert "hello from me" in home
     assert "I write about tea" in home
     assert CARD not in home
-    profile = (await newcomer.get("/@newcomer/")).text
-    assert "New Comer" in profile
+    assert "New Comer" in (await newcomer.get("/@newcomer/")).text
 
 
 async def test_a_chosen_list_follows_its_people(newcomer, alice, bob, open_browser):

@@ -61,8 +61,7 @@ async def test_preferences_are_saved_by_field(alice: HttpBrowser) -> None:
     page = (await alice.get("/accounts/preferences/")).text
     assert '<option value="de" lang="de" selected>' in page
     assert 'value="fr" checked' in page
-    home = (await alice.get("/")).text
-    assert '<option value="de" lang="de" selected>' in home
+    assert '<option value="de" lang="de" selected>' in (await alice.get("/")).text
     await choose(alice, language="")
     assert (await alice.get_json("/accounts/preferences/")).json()["language"] is None
 

@@ -44,8 +44,7 @@ async def test_the_menu_contains_the_allowed_actions_of_the_viewer(
 
 
 async def test_a_block_needs_a_confirmation_and_is_undone_on_the_profile(alice: HttpBrowser, bob: HttpBrowser) -> None:
-    question = (await alice.get("/@bob/block/")).text
-    assert '<form method="post" action="/@bob/block/">' in question
+    assert '<form method="post" action="/@bob/block/">' in (await alice.get("/@bob/block/")).text
     assert "/@bob/unblock/" not in (await alice.get("/@bob/")).text
     await alice.post("/@bob/block/")
     assert 'formaction="/@bob/unblock/"' in (await alice.get("/@bob/")).text

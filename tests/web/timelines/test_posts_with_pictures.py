@@ -104,8 +104,7 @@ async def test_a_post_that_is_taken_back_leaves_its_pictures_for_the_next_one(al
 
 
 async def test_pictures_of_a_post_for_followers_are_served_to_followers_only(alice, bob, visitor, upload):
-    media_id = (await upload(alice))["id"]
-    fields = {"text": "for friends", "audience": "followers", "media_ids": media_id}
+    fields = {"text": "for friends", "audience": "followers", "media_ids": (await upload(alice))["id"]}
     url = (await alice.post_json("/posts/", **fields)).json()["media_attachments"][0]["url"]
     assert [(await each.get(url)).status_code for each in (alice, bob, visitor)] == [200, 404, 404]
     await bob.post_json("/@alice/follow/")
@@ -226,8 +225,7 @@ async def test_the_buttons_of_a_page_without_a_script_move_and_remove_pictures(a
     post = await pictured(alice, 3)
     url = f"/posts/{post['id']}/edit/"
     ids = [each["id"] for each in post["media_attachments"]]
-    page = (await alice.get(url)).text
-    fields = form_fields(page)
+    fields = form_fields((await alice.get(url)).text)
     assert fields["media_ids"] == ids
     assert fields["media_attributes[][description]"] == ["0", "1", "2"]
     fields["media_attributes[][description]"] = ["0", "1", "typed"]

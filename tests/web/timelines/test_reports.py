@@ -100,8 +100,7 @@ async def test_the_choice_of_a_rule_is_a_report_against_it(site: Services, alice
 
 async def test_a_repeated_report_is_refused_and_mutes_all_the_same(alice: HttpBrowser, bob: Person) -> None:
     """The process that stored the first report may have ended before it muted the account."""
-    post = await bob.publishes("one")
-    form = {"post": str(post.id), "category": "spam"}
+    form = {"post": str((await bob.publishes("one")).id), "category": "spam"}
     assert (await alice.post("/reports/new/", **form)).status_code == 303
     again = await alice.post("/reports/new/", **form, mute="on")
     assert (again.status_code, again.headers["location"]) == (303, "/reports/")

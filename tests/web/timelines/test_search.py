@@ -194,8 +194,7 @@ async def test_hidden_posts_and_people_are_not_found(alice, bob, visitor, site, 
     await world.deliver_all()
     await alice.post_json(f"/posts/{gone['id']}/delete/")
     await site.accounts.suspend(account_id=int(theirs["author"]["id"]))
-    results = await answer(visitor, "words")
-    assert results["posts"] == []
+    assert (await answer(visitor, "words"))["posts"] == []
     assert (await answer(visitor, "bob"))["accounts"] == []
     assert (await visitor.get_json("/search/complete/?q=@bo")).json() == {"accounts": []}
 

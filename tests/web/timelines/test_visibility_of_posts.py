@@ -38,8 +38,7 @@ async def test_a_request_is_refused_or_withdrawn(alice: HttpBrowser, bob: HttpBr
 async def test_a_missing_privacy_field_keeps_the_setting(bob: HttpBrowser) -> None:
     await bob.post("/accounts/settings/", private="1", display_name="Bob")
     await bob.post("/accounts/settings/", display_name="Robert")
-    page = (await bob.get("/accounts/settings/")).text
-    assert '<option value="1" selected>' in page
+    assert '<option value="1" selected>' in (await bob.get("/accounts/settings/")).text
     await bob.post("/accounts/settings/", display_name="Robert", private="0")
     assert '<option value="0" selected>' in (await bob.get("/accounts/settings/")).text
     assert (await bob.post_json("/accounts/settings/", private="maybe")).status_code == 422
@@ -60,6 +59,5 @@ async def test_the_composer_sets_the_visibility_of_a_post(alice: HttpBrowser, bo
 async def test_the_reply_box_of_a_post_for_followers_is_for_followers(alice: HttpBrowser, bob: HttpBrowser) -> None:
     await alice.post_json("/@bob/follow/")
     post = await bob.publish("among us", audience="followers")
-    page = await alice.get(f"/@bob/{post['id']}/")
-    assert '<option value="followers" selected>' in page.text
+    assert '<option value="followers" selected>' in (await alice.get(f"/@bob/{post['id']}/")).text
     assert (await alice.publish("yes", in_reply_to=post["id"]))["audience"] == "followers"
