@@ -6,7 +6,6 @@ from socialsite.ids import AccountId, PostId
 from socialsite.service import Service
 from socialsite.store import Store
 from timelines import keys
-from timelines.errors import PostNotFound
 from timelines.pages.page import HydratedPost
 from timelines.reading.pipeline import ReadPipeline
 
@@ -20,19 +19,15 @@ class MutedThreadService(Service):
 
     async def mute(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """Mute the thread, and return the post. Raises PostNotFound. A repetition changes nothing."""
-        root_id, key = (await self._find(account_id, post_id)).shown.post.thread_id, keys.muted_threads(account_id)
+        entry, key = await self.pipeline.get_visible(account_id, post_id), keys.muted_threads(account_id)
         trim = ("ZREMRANGEBYRANK", key, 0, -keys.MUTED_THREADS_CAP - 1)
-        await self.store.component("timelines").write_all([("ZADD", key, "NX", now_ms, root_id), trim])
-        return await self._find(account_id, post_id)
+        await self.store.component("timelines").write_all(
+            [("ZADD", key, "NX", now_ms, entry.shown.post.thread_id), trim]
+        )
+        return await self.pipeline.get_visible(account_id, post_id)
 
     async def unmute(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
         """Unmute the thread, and return the post. Raises PostNotFound."""
-        root_id = (await self._find(account_id, post_id)).shown.post.thread_id
+        root_id = (await self.pipeline.get_visible(account_id, post_id)).shown.post.thread_id
         await self.store.component("timelines").write("ZREM", keys.muted_threads(account_id), root_id)
-        return await self._find(account_id, post_id)
-
-    async def _find(self, account_id: AccountId, post_id: PostId) -> HydratedPost:
-        entry = await self.pipeline.find_visible(account_id, post_id)
-        if entry is None:
-            raise PostNotFound
-        return entry
+        return await self.pipeline.get_visible(account_id, post_id)

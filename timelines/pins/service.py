@@ -8,7 +8,7 @@ from msgspec import structs
 from socialsite.ids import AccountId, PostId
 from socialsite.service import Service
 from socialsite.store import Store
-from timelines.errors import NotPinnable, PinsCapReached, PostNotFound
+from timelines.errors import NotPinnable, PinsCapReached
 from timelines.pages.page import HydratedPost
 from timelines.pins.repository import Pins
 from timelines.posts.repository import PostRepository
@@ -51,9 +51,7 @@ class PinService(Service):
         return mark_pinned(entries, post_ids)
 
     async def _find_own(self, account_id: AccountId, post_id: PostId) -> HydratedPost:
-        entry = await self.pipeline.find_visible(account_id, post_id)
-        if entry is None:
-            raise PostNotFound
+        entry = await self.pipeline.get_visible(account_id, post_id)
         if entry.post.author_id != account_id or entry.post.boost_of is not None:
             raise NotPinnable
         return entry

@@ -47,7 +47,7 @@ class PollService(Service):
         Raises PostNotFound if the account may not see the post or the post has no poll, VoteInvalid, PollEnded, and
         AlreadyVoted if the account has voted with other choices, or, without `may_repeat`, with any choices.
         """
-        entry = await self._find_poll(account_id, post_id)
+        entry = (await self.pipeline.get_visible(account_id, post_id)).shown
         if entry.poll is not None and entry.poll.own and not may_repeat:
             raise AlreadyVoted
         poll = entry.post.extra.poll
@@ -62,17 +62,11 @@ class PollService(Service):
                 raise PollEnded
             case VoteResult.NO_POLL:
                 raise VoteInvalid({"choices": _("The options of this poll have changed. Please choose again.")})
-        entry = await self._find_poll(account_id, entry.id)
+        entry = (await self.pipeline.get_visible(account_id, entry.id)).shown
         if entry.poll is None or set(choices) != set(entry.poll.own):
             raise AlreadyVoted
         await self.live.counts_changed(entry.id)
         return entry
-
-    async def _find_poll(self, account_id: AccountId, post_id: PostId) -> HydratedPost:
-        entry = await self.pipeline.find_visible(account_id, post_id)
-        if entry is None:
-            raise PostNotFound
-        return entry.shown
 
     async def schedule_end(self, post: Post) -> None:
         """Schedule the notifications at the end of the poll of a new or edited post. The worker may repeat it."""

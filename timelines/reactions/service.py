@@ -33,9 +33,8 @@ from timelines.reactions.bookmarks import BookmarkCursor, Bookmarks, BookmarksPa
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 from timelines.reading.pipeline import ReadPipeline
-from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.accounts import FindBlocked, load_visible_page
-from timelines.visibility.rights import ViewContext, may_boost
+from timelines.visibility.rights import may_boost
 from timelines.visibility.viewer_state import read_viewer_relations
 
 UNDONE_AT_ONCE = 50  # the reactions of a deleted account that share round trips
@@ -194,10 +193,7 @@ class ReactionsService(Service):
 
     async def _load_visible(self, post_id: PostId, viewer_id: AccountId | None) -> HydratedPost:
         """Return the original post as the viewer sees it. Raises PostNotFound if the viewer may not see it."""
-        entries = await self.pipeline.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
-        if not entries:
-            raise PostNotFound
-        return entries[0].shown
+        return (await self.pipeline.get_visible(viewer_id, post_id)).shown
 
     async def _load_undone(self, original: Post, account_id: AccountId, *, is_undone: bool) -> HydratedPost:
         """Return the post whose reaction was undone, without its content if the viewer may not see it.

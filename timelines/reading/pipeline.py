@@ -13,6 +13,7 @@ import msgspec
 from accounts.domain import DELETED, Author
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.service import Service
+from timelines.errors import PostNotFound
 from timelines.pages.page import HydratedPost, PageRequest, Quote, TimelinePage, ViewerState, build_page, fetch_size
 from timelines.posts.post import Post
 from timelines.reading.hydration import HydrationState, Sources
@@ -97,6 +98,13 @@ class ReadPipeline(Service):
         """Return the post if the viewer may see the page of the post. Such a viewer may also reply to the post."""
         entries = await self.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
         return entries[0] if entries else None
+
+    async def get_visible(self, viewer_id: AccountId | None, post_id: PostId) -> HydratedPost:
+        """Return what `find_visible` finds. Raises PostNotFound."""
+        entry = await self.find_visible(viewer_id, post_id)
+        if entry is None:
+            raise PostNotFound
+        return entry
 
     async def find_audience(self, viewer_id: AccountId | None, post_id: PostId) -> bool | None:
         """Return None if the viewer may not see the post, else whether everybody may see it."""

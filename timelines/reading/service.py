@@ -15,7 +15,6 @@ from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.author_timelines.merging import MAX_TIMELINES_PER_READ
 from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
 from timelines.pages.page import HydratedPost, PagePart, PageRequest, TimelinePage, fetch_size
 from timelines.reading.fan_out_on_read import FanOutOnRead
@@ -103,10 +102,7 @@ class ReadingService(Service):
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
         """Return one post. Raises PostNotFound if the post is absent, deleted or hidden from the viewer."""
-        entry = await self.pipeline.find_visible(viewer_id, post_id)
-        if entry is None:
-            raise PostNotFound
-        return entry
+        return await self.pipeline.get_visible(viewer_id, post_id)
 
     async def posts(self, post_ids: Sequence[PostId], *, viewer_id: AccountId | None) -> list[HydratedPost]:
         """Return those of the posts whose pages the viewer may see, in the order of `post_ids`."""
