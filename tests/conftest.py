@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from django.conf import settings as django_settings
 from django.core.cache import cache
 from hypothesis import settings
@@ -111,14 +110,14 @@ def redis_urls(deployment: Deployment) -> StoreUrls:
     return deployment.urls
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def store(redis_urls: StoreUrls) -> AsyncIterator[Store]:
     opened = await open_store(redis_urls)
     yield opened
     await opened.close()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
     """All services over empty servers, with the server's clock and no limits."""
     async with open_services(redis_urls, ServiceConfig()) as opened:

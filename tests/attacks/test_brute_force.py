@@ -8,7 +8,6 @@ import os
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.container import Services
@@ -27,7 +26,7 @@ MAX_CHECKED_LOG_INS = (MINUTES + 2) * LOG_INS
 """Limit for one address in all minutes, including the first and the last. For one account it is ten times higher."""
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def timed_site(redis_url: str) -> AsyncIterator[Services]:
     """Services with a clock that only the test advances."""
     store = await open_store(redis_url)

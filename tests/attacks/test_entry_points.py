@@ -11,7 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from channels.testing import WebsocketCommunicator
 from django import forms
 from django.core.management import CommandError
@@ -95,7 +94,7 @@ def digits(length: int) -> str:
     return "9" * length
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def staff(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     """A staff account may use every address. The addresses name the account with id 7, which exists."""
     site.rules.clear()

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 
 import pytest
-import pytest_asyncio
 
 from accounts.profile_texts import ProfileField, encode_fields
 from socialsite.asgi import application
@@ -38,7 +37,7 @@ class LimitedScenario:
         return re.sub(r"<(?:\w+:)?(\w+)>", lambda found: values.get(found[1], "7"), route.pattern)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def scenario(site: Services, open_browser: OpenBrowser, world: World) -> LimitedScenario:
     site.rules.clear()
     browsers = {name: await open_browser(name) for name in ("alice", "bob", "carol")}

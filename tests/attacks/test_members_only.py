@@ -6,7 +6,6 @@ from http import HTTPStatus
 
 import httpx
 import pytest
-import pytest_asyncio
 from websockets.exceptions import InvalidStatus
 
 from socialsite.asgi import application
@@ -52,7 +51,7 @@ class Scene:
         return sorted(self.path(pattern) for pattern in PATTERNS) + extra
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def scene(site: Services, alice: HttpBrowser, open_browser: OpenBrowser) -> AsyncIterator[Scene]:
     canary = await open_browser(HANDLE)
     account = await site.accounts.get_by_handle(HANDLE)
@@ -70,7 +69,7 @@ async def scene(site: Services, alice: HttpBrowser, open_browser: OpenBrowser) -
     await site.site.change(members_only=False)  # a daphne that starts before the next test reads the same store
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def app_without_account(site: Services) -> AsyncIterator[ApiClient]:
     """An app with a token of its own, which belongs to no account."""
     async with ApiClient(application) as visitor:

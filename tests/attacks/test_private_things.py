@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -79,7 +78,7 @@ class PrivateDataScenario:
         return [*answers, re.findall(r"[0-9a-f]{32,}", str(sessions))]
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def scene(site: Services, open_browser: OpenBrowser, world: World) -> PrivateDataScenario:
     people = {name: await open_browser(name) for name in ("alice", "bob", "carol", "dave")}
     people["anonymous"] = await open_browser()

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from socialsite.asgi import application
 from socialsite.container import Services
@@ -41,7 +40,7 @@ class Scenario:
         return re.sub(r"<(?:\w+:)?(\w+)>", lambda found: values.get(found[1], "x"), route.pattern)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def scenario(site: Services, world: World) -> Scenario:
     alice, bob, _carol, dave = await world.people("alice", "bob", "carol", "dave")
     await bob.follows(alice)

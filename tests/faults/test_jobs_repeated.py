@@ -9,7 +9,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from typing import get_args
 
-import pytest_asyncio
+import pytest
 import redis
 
 from socialsite.container import Services
@@ -90,7 +90,7 @@ async def busy_town(world: World) -> list[Person]:
     return people
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(redis_url: str) -> AsyncIterator[Services]:
     """Services with passes of three followers and one pass per job, so that a post takes several jobs."""
     async with open_services(StoreUrls(redis_url), ServiceConfig(posts_per_pass=1, time_slice_ms=0)) as opened:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TypeVar
 
 import pytest
-import pytest_asyncio
 
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
@@ -30,7 +29,7 @@ def proxy(redis_server: RedisServer, redis_url: str) -> Iterator[FaultProxy]:
         yield started
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def far(proxy: FaultProxy) -> AsyncIterator[World]:
     """The site's services behind a network that loses replies."""
     async with open_services(StoreUrls(proxy.url), ServiceConfig()) as opened:

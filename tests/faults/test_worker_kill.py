@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue
@@ -30,12 +29,12 @@ def lasting_server() -> Iterator[RedisServer]:
         yield server
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def queue(store: Store) -> JobQueue:
     return await open_queue(store)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def lasting_queue(lasting_server: RedisServer) -> AsyncIterator[JobQueue]:
     store = await open_store(lasting_server.url)
     yield await open_queue(store)

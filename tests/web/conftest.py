@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.asgi import application
 from socialsite.clock import FixedClock
@@ -26,14 +25,14 @@ def server() -> Iterator[RedisServer]:
         yield started
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(services: Services) -> Services:
     """The services that the requests of this test use."""
     loop_services.bind(services)
     return services
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def limited_site(redis_url: str) -> AsyncIterator[Services]:
     """A site with limits of three posts, two follows and forty requests per minute.
 
@@ -48,7 +47,7 @@ async def limited_site(redis_url: str) -> AsyncIterator[Services]:
         yield limited_services
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def open_browser() -> AsyncIterator[OpenBrowser]:
     """Return `open_browser()`, which opens a visitor's browser; `open_browser("alice")` also signs up."""
     opened: list[HttpBrowser] = []
@@ -66,17 +65,17 @@ async def open_browser() -> AsyncIterator[OpenBrowser]:
         await browser.http.aclose()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def visitor(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     return await open_browser()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def alice(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     return await open_browser("alice")
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def bob(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     return await open_browser("bob")
 

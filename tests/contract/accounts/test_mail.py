@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from django.core.management import CommandError
 
 from accounts.mail.links import address_digest
@@ -31,7 +30,7 @@ def smtp(settings: Any) -> Iterator[MailServer]:
         yield server
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(services: Services) -> Services:
     """Services whose clock stands still, so that a test can reach the next try."""
     stopped = Services(services.store, FixedClock(services.clock.now_ms()), services.config)
@@ -45,7 +44,7 @@ def clock(services: Services) -> FixedClock:
     return services.clock
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def alice(services: Services, clock: FixedClock) -> AccountId:
     """Create an account with a confirmed address."""
     account = await services.accounts.sign_up(handle="alice", password=PASSWORD, now_ms=clock.now_ms())

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from django.core.management import CommandError
 
 from socialsite.clock import DAY_MS
@@ -44,7 +43,7 @@ def archive_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(redis_urls: StoreUrls, archive_url: str) -> AsyncIterator[Services]:
     config = ServiceConfig(archive_url=archive_url)
     async with open_services(redis_urls, config) as opened:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from django.core.checks import run_checks
 
 from tests.support.postgres import PostgresServer
@@ -24,7 +23,7 @@ from timelines.posts.post_archive import ArchiveUnavailable, InvalidArchiveUrl, 
 Opened = Callable[[], PostArchive]
 
 
-@pytest_asyncio.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql"])
 async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Opened]:
     """Yield a function that opens an archive, one per process, at a new empty place."""
     if request.param == "sqlite":

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.ids import PostId
@@ -19,7 +18,7 @@ from timelines.posts.post import FOLLOWERS, Post
 PER_DAY = 4
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
     async with open_services(redis_urls, ServiceConfig(new_hashtags_per_day=PER_DAY)) as opened:
         yield opened

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue
@@ -16,7 +15,7 @@ async def queue(store: Store) -> JobQueue:
     return await open_queue(store)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def quick(redis_urls: StoreUrls) -> AsyncIterator[JobQueue]:
     """The same queue with fast retries, over a connection of its own."""
     store = await open_store(redis_urls)

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 
 import pytest
-import pytest_asyncio
 import redis
 
 from socialsite.migration.store_factory import open_store
@@ -274,7 +273,7 @@ def refusing(url: str, command: str) -> Iterator[redis.Redis]:
             client.execute_command("ACL", "SETUSER", "default", f"+{command}")
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def plain(redis_url: str) -> AsyncIterator[Store]:
     opened = await open_store(redis_url)
     yield opened

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from accounts.domain import Author
 from socialsite.container import Services
@@ -49,7 +48,7 @@ class Ear:
     async def _nothing(self) -> None: ...
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def ears(services: Services) -> AsyncIterator[tuple[Ear, Ear]]:
     two = Ear(services), Ear(services)
     for ear in two:

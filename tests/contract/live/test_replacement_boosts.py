@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.container import Services
@@ -89,7 +88,7 @@ class ReplacementBoostScenario:
         await self.acts.unboosts(self.boosters[number], self.post)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def town(services: Services) -> ReplacementBoostScenario:
     return await town_of(services)
 
@@ -188,7 +187,7 @@ class Unsteady(CountingNode):
         return await super().execute_all(commands)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def unsteady(redis_url: str) -> AsyncIterator[tuple[ReplacementBoostScenario, Unsteady]]:
     node = Unsteady(redis_url)
     store = Store(SingleNodeTopology(node))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from django.core.management import CommandError
 
 from socialsite.container import Services
@@ -49,7 +48,7 @@ def target(request: pytest.FixtureRequest) -> str:
     return server.url
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def restored(target: str) -> AsyncIterator[Services]:
     async with open_services(target, ServiceConfig()) as opened:
         yield opened

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from accounts.mail.links import confirmation_token
 from socialsite.admin.audit_log import Actor, AuditLog
@@ -61,14 +60,14 @@ from timelines.search.repository import RARE_TERM_CAP, partition_of_post
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(redis_url: str) -> AsyncIterator[Services]:
     async with open_services(redis_url, ServiceConfig(rate_limits=dict(LIMITS))) as opened:
         loop_services.bind(opened)
         yield opened
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def hub(site: Services) -> AsyncIterator[PubSubListener]:
     """Open the listener of a web process."""
     listener = PubSubListener(site.store, site.clock, on_message=_ignore, on_lost=lambda: None, on_resynced=_rest)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from django.core.management import CommandError
 
 from socialsite.container import Services
@@ -53,7 +52,7 @@ async def import_posts(services: Services, path: Path, first: int, count: int) -
     await importer.run(LineFile(path), PostsOptions(rules), Tally(), services.clock.now_ms())
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def on_one_server(redis_url: str) -> AsyncIterator[Services]:
     """Services on one server; the memory limit is reached there, whatever the topology."""
     async with open_services(redis_url, ServiceConfig()) as opened:

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-import pytest_asyncio
 
 from tests.support.active_site import ActiveSite, open_active_site
 from tests.support.cluster import RedisCluster
@@ -47,7 +46,7 @@ def cluster(running_cluster: RedisCluster) -> str:
     return running_cluster.url
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def town(old: str) -> AsyncIterator[ActiveSite]:
     async with open_active_site(old) as site:
         yield site

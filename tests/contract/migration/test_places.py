@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.migration import commands as operation
@@ -135,7 +134,7 @@ def cluster_with_replicas() -> Iterator[RedisCluster]:
     running.stop()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def store(cluster_with_replicas: RedisCluster) -> AsyncIterator[Store]:
     cluster_with_replicas.flush()
     opened = await open_store(cluster_with_replicas.url)
@@ -165,7 +164,7 @@ class Listener:
                 await asyncio.sleep(0.05)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def listener(store: Store) -> AsyncIterator[Listener]:
     listener = Listener()
     clock = FixedClock(1_795_000_000_000)

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
 
@@ -32,7 +31,7 @@ def settings_here(redis_url: str, settings: Any) -> None:
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_url, {}
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def ann(redis_url: str) -> AsyncIterator[Person]:
     async with open_services(redis_url, ServiceConfig()) as services:
         yield (await World(services).people("ann"))[0]

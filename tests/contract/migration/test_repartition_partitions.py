@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.management.commands.repartition import FOLLOW_EDGES
@@ -77,7 +76,7 @@ class FollowTraffic:
             assert await read_whole_home(one) == expected
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def crowd(redis_url: str) -> AsyncIterator[FollowTraffic]:
     # Few posts per pass cause many jobs, some with cursors of the old layout.
     config = ServiceConfig(posts_per_pass=3)

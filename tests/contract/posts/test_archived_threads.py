@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest_asyncio
+import pytest
 
 from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
@@ -12,7 +12,7 @@ from socialsite.store import StoreUrls
 from tests.support.world import Person, World
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(redis_urls: StoreUrls, tmp_path: Path) -> AsyncIterator[Services]:
     config = ServiceConfig(archive_url=f"sqlite://{tmp_path / 'archive.sqlite3'}")
     async with open_services(redis_urls, config) as opened:

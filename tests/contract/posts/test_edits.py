@@ -4,7 +4,6 @@ import asyncio
 
 import msgspec
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -23,7 +22,7 @@ from timelines.search.query import parse_query
 from timelines.search.repository import SearchTerms, partition_of_post
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def alice(world: World) -> Person:
     return await world.person("alice")
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Reply, Store
@@ -42,7 +41,7 @@ class Returning(SQLiteArchive):
         return bodies
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def archive(store: Store, tmp_path: Path) -> AsyncIterator[Returning]:
     opened = Returning(tmp_path / "archive.sqlite3", store)
     await opened.put([])

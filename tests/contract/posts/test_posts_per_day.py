@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.errors import RateLimited
@@ -18,7 +17,7 @@ from timelines.posts.post import Post
 PER_DAY = 3
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
     async with open_services(redis_urls, ServiceConfig(posts_per_day=PER_DAY)) as opened:
         yield opened

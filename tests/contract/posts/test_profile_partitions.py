@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -21,7 +20,7 @@ ALICE = AccountId(7)
 ABOVE_ALL = 2**53
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
     async with open_services(redis_urls, ServiceConfig(profile_partitions=PARTS, home_cap=20)) as opened:
         yield opened

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
-import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.recipes.presence import Presence
@@ -22,7 +21,7 @@ def presence(store: Store, clock: FixedClock) -> Presence:
     return Presence(store, clock)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def start(store: Store, clock: FixedClock) -> AsyncIterator[StartListener]:
     """Return `start(renew_every_s)`, which opens a listening process."""
     async with AsyncExitStack() as stack:

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.migration.store_factory import open_store
@@ -158,7 +157,7 @@ async def test_a_message_that_a_store_error_interrupts_causes_a_resync(start, pr
 ENTRIES = 50
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def cluster_store(cluster: RedisCluster) -> AsyncIterator[Store]:
     cluster.flush()
     opened = await open_store(cluster.url)

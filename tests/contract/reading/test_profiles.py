@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from accounts.domain import Preferences
 from accounts.errors import AccountNotFound
@@ -105,7 +104,7 @@ FIRST_FOLLOWED = 10_000
 HOME_CAP = 2 * MIN_FETCH
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def limited(redis_urls: StoreUrls) -> AsyncIterator[Services]:
     async with open_services(redis_urls, ServiceConfig(home_cap=HOME_CAP, rate_limits={"merge": 2})) as services:
         yield services

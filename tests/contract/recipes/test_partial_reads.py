@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.memory_guard import MemoryGuard
@@ -26,7 +25,7 @@ def other_server() -> Iterator[RedisServer]:
         yield server
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def two_nodes(redis_url: str, other_server: RedisServer) -> AsyncIterator[Store]:
     store = await open_store(StoreUrls(redis_url, {"limits": other_server.url}))
     yield store

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from itertools import count
 
 import pytest
-import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -50,7 +49,7 @@ def limits(store: Store) -> RateLimiter:
     return RateLimiter(store)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def clients(redis_urls: StoreUrls) -> AsyncIterator[list[Store]]:
     """Yield 64 stores, hence 64 connections."""
     stores = [await open_store(redis_urls) for _ in range(64)]

@@ -7,7 +7,6 @@ from collections import Counter
 from itertools import islice
 
 import pytest
-import pytest_asyncio
 import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -59,7 +58,7 @@ def series(store: Store) -> TimeSeries:
     return TimeSeries(store)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def now_ms(store: Store) -> int:
     """Return the server's time, because the server stores no events of expired intervals."""
     return await store.now_ms() // 1000 * 1000

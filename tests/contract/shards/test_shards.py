@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-import pytest_asyncio
 import redis
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
@@ -114,7 +113,7 @@ async def test_a_shard_can_move_to_another_server_with_its_data(servers: list[Re
 # Changes at runtime
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def quick(servers: list[RedisServer]) -> AsyncIterator[Shards]:
     """Yield shards that re-read their map every 50 ms."""
     addresses = [Address.parse(server.url) for server in servers]

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 
 import pytest
-import pytest_asyncio
 
 from socialsite.migration.commands import MigrationSite, migrate
 from socialsite.migration.store_factory import open_store
@@ -34,7 +33,7 @@ def server() -> Iterator[RedisServer]:
         yield started
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def store(server: RedisServer) -> AsyncIterator[Store]:
     opened = await open_store(StoreUrls(server.url))
     yield opened

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from socialsite.asgi import application
 from socialsite.container import Services
@@ -148,7 +147,7 @@ def cluster() -> Iterator[RedisCluster]:
         started.stop()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def services(cluster: RedisCluster) -> AsyncIterator[Services]:
     cluster.flush()
     async with open_services(cluster.url, ServiceConfig(require_replicas=1)) as opened:

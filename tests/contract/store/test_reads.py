@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 from prometheus_client import REGISTRY
 
 from socialsite.analytics import prometheus as metrics
@@ -125,7 +124,7 @@ KEY, LIST = (Key("posts", tag="1", name=name) for name in ("post", "source"))
 APPEND = Script("append.lua", "return redis.call('APPEND', KEYS[1], ARGV[1])")
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def node(redis_url: str) -> AsyncIterator[Node]:
     opened = Node(Address.parse(redis_url))
     yield opened

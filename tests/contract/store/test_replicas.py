@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.migration.store_factory import open_store
 from socialsite.store import InvalidStoreUrl, Key, Read, Store, StoreError
@@ -24,13 +23,13 @@ LAGGING = Read([("GET", KEY)], lambda replies: replies[0], may_lag=True)
 EXACT = Read([("GET", KEY)], lambda replies: replies[0])
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def servers() -> AsyncIterator[ReplicatedServer]:
     async with replicated_server() as started:
         yield started
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def store(servers: ReplicatedServer) -> AsyncIterator[Store]:
     opened = await open_store(servers.url)
     yield opened

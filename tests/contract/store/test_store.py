@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.migration.store_factory import open_store
 from socialsite.store import (
@@ -44,7 +43,7 @@ def own_server() -> Iterator[RedisServer]:
         yield server
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def node(own_server: RedisServer) -> AsyncIterator[Node]:
     opened = Node(Address.parse(own_server.url), reply_timeout_s=0.5)
     yield opened

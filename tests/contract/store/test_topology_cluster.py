@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.ids import id_at
@@ -30,7 +29,7 @@ from timelines.keys import HOME_TIMELINE_KEY_PATTERN, home_timeline
 COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
     cluster.flush()
     opened = await open_store(cluster.url)

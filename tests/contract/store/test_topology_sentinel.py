@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-import pytest_asyncio
 import redis
 from django_redis.cache import RedisCache
 
@@ -46,7 +45,7 @@ def shared_site() -> Iterator[SentinelDeployment]:
         yield started
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def store(site: SentinelDeployment) -> AsyncIterator[Store]:
     opened = await open_store(site.url)
     yield opened

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from socialsite.migration.store_factory import open_store
 from socialsite.startup import open_services
@@ -46,14 +45,14 @@ def url(proxy: TwemproxyServer) -> str:
     return proxy.url
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def store(url: str) -> AsyncIterator[Store]:
     opened = await open_store(url)
     yield opened
     await opened.close()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def plainly(url: str) -> AsyncIterator[Node]:
     """Yield a node that sends to the proxy without the check of supported commands."""
     node = Node(Address.parse(f"unix://{url.split('://')[1].split('?')[0]}"), reply_timeout_s=1)

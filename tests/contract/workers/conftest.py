@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
@@ -18,7 +17,7 @@ QUICK = RetryPolicy(
 )
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def queues(redis_urls: StoreUrls) -> AsyncIterator[list[JobQueue]]:
     """Three views of one queue, each over its own store, as separate processes have."""
     stores = [await open_store(redis_urls) for _ in range(3)]

@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
-import pytest_asyncio
 
 from socialsite.admin.labels import LABELS
 from socialsite.container import Services
@@ -198,14 +197,14 @@ def elsewhere() -> Iterator[RedisServer]:
         yield server
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def store(elsewhere: RedisServer, redis_url: str) -> AsyncIterator[Store]:
     opened = await open_store(StoreUrls(elsewhere.url, {"jobs": redis_url}))
     yield opened
     await opened.close()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def own_queue(store: Store) -> JobQueue:
     return await open_queue(store)
 

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
-import pytest_asyncio
 
 from accounts import keys
 from accounts.errors import FieldErrors
@@ -32,7 +31,7 @@ from tests.web.conftest import OpenBrowser
 FACTOR_PATH = "/accounts/login/factor/"
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(redis_url: str) -> AsyncIterator[Services]:
     """A site whose clock tests move."""
     async with open_services(redis_url, ServiceConfig()) as opened:
@@ -49,7 +48,7 @@ def clock(site: Services) -> FixedClock:
     return site.clock
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def device(alice: HttpBrowser, clock: FixedClock) -> TotpDevice:
     return await set_up_totp(alice, clock)
 

@@ -6,7 +6,6 @@ from typing import Any, get_args
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from accounts.mail.links import address_digest, confirmation_token, reset_token, unsubscribe_token
 from accounts.mail.message import render_text
@@ -28,7 +27,7 @@ ADDRESS, NEW_PASSWORD = "alice@example.org", "quite another phrase 7"
 ALICE, BOB = AccountId(1), AccountId(2)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def smtp(settings: Any) -> AsyncIterator[MailServer]:
     with mail_server(settings) as server:
         yield server
@@ -54,7 +53,7 @@ async def confirm(site: Services, browser: HttpBrowser, smtp: MailServer, addres
     smtp.messages.clear()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def address(site, alice, smtp):
     """The confirmed address of Alice."""
     await confirm(site, alice, smtp)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-import pytest_asyncio
+import pytest
 
 from socialsite.asgi import application
 from socialsite.container import Services
@@ -12,7 +12,7 @@ from tests.support.world import World
 OpenApi = Callable[..., Awaitable[ApiClient]]
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def open_api(site: Services, world: World) -> AsyncIterator[OpenApi]:
     """Return `open_api()` for a visitor; `open_api("alice", "read")` has a token of the account, which it creates."""
     opened: list[ApiClient] = []

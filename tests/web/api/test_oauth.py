@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from accounts.oauth import values
 from accounts.oauth.scopes import SCOPES
@@ -19,7 +18,7 @@ OWN_ACCOUNT = "/api/v1/accounts/verify_credentials"
 PKCE = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def app(visitor: HttpBrowser) -> OAuthClient:
     return await OAuthClient.register(visitor.http)
 

@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.checks import check_archive, may_connect
 from socialsite.container import Services
@@ -38,7 +37,7 @@ def other() -> Iterator[RedisServer]:
         yield server
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(server: RedisServer, other: RedisServer) -> AsyncIterator[Services]:
     """Services with jobs, series and search on a second server."""
     urls = StoreUrls(server.url, {"jobs": other.url, "series": other.url, "search": other.url})

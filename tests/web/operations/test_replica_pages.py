@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 
-import pytest_asyncio
+import pytest
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -18,13 +18,13 @@ from tests.web.conftest import OpenBrowser
 PAGES = ("/public/", "/@bob/", "/tags/news/", "/@bob/feed.atom")
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def servers() -> AsyncIterator[ReplicatedServer]:
     async with replicated_server() as started:
         yield started
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(servers: ReplicatedServer) -> AsyncIterator[Services]:
     async with open_services(servers.url, ServiceConfig()) as opened:
         loop_services.bind(opened)

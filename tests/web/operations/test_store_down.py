@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from os import kill
 
-import pytest_asyncio
+import pytest
 
 from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
@@ -20,7 +20,7 @@ from tests.support.visitor import PASSWORD
 from tests.support.waiting import eventually
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(server: RedisServer) -> AsyncIterator[Services]:
     async with open_services(server.url, ServiceConfig(rate_limits={"address": 10_000})) as opened:
         loop_services.bind(opened)

@@ -13,7 +13,6 @@ from typing import Any
 
 import pyotp
 import pytest
-import pytest_asyncio
 
 from socialsite.asgi import application
 from socialsite.clock import FixedClock
@@ -46,7 +45,7 @@ def commit() -> str:
     return RICHEST
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(redis_url: str, tmp_path: Path, settings: Any, commit: str) -> AsyncIterator[Services]:
     """The stored site, restored by today's code, with an archive of old posts."""
     settings.SECRET_KEY = SECRET_KEY_OF_THE_STORED_SITE

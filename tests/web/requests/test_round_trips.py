@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
@@ -35,7 +34,7 @@ def proxy(redis_server: RedisServer, redis_url: str) -> Iterator[FaultProxy]:
         client.config_set("appendonly", "no")
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(proxy: FaultProxy) -> AsyncIterator[Services]:
     async with open_services(StoreUrls(proxy.url), ServiceConfig(rate_limits={"address": 900, "post": 900})) as opened:
         loop_services.bind(opened)

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.recipes.presence import processes_key
@@ -34,7 +33,7 @@ STEADY = 5
 """Equal counts of connections, one after another, after which none is closing."""
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def returning_connections(services: Services) -> AsyncIterator[None]:
     """Wait at the end until the processes, which serve further tests, have their killed pub/sub connections again."""
 

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from tests.support.daphnes import DaphneProcess
 from tests.support.sockets import Message, SocketClient, open_socket, sign_in_cookie
@@ -17,7 +16,7 @@ People = dict[str, Person]
 Sockets = dict[str, SocketClient]
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def people(world: World) -> People:
     """Bob is followed by Alice and blocks Dan; Carol is a stranger."""
     alice, bob, carol, dan = await world.people("alice", "bob", "carol", "dan")

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.ids import PostId
@@ -132,7 +131,7 @@ class RemovedBoostScenario:
         return self.boosts[number]
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def scene(world: World, acts: PersonReactions) -> RemovedBoostScenario:
     alice, dave, *boosters = await world.people("alice", "dave", "bob", "carol", "erin")
     for booster in boosters:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from statistics import median
 
-import pytest_asyncio
+import pytest
 
 from accounts.sessions.values import SessionToken
 from socialsite.container import Services
@@ -45,7 +45,7 @@ async def build_scene(world: World, suffix: str = "") -> SocketRightsScenario:
     return SocketRightsScenario(world.services, world, alice, bob, carol, made.id)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def scene(world: World) -> SocketRightsScenario:
     return await build_scene(world)
 

@@ -8,7 +8,6 @@ import time
 from functools import partial
 
 import pytest
-import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.container import Services
@@ -181,7 +180,7 @@ LIVE = 25
 HOURS_MS = 10 * 3_600_000
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def town(store: Store) -> RandomActivitySite:
     seed = int(os.environ.get("SOCKET_SEED", "0")) or random.randrange(1 << 32)
     print(f"SOCKET_SEED={seed}")

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-import pytest_asyncio
 
 from socialsite.asgi import application
 from socialsite.clock import DAY_MS, FixedClock
@@ -59,7 +58,7 @@ class Scene(NamedTuple):
     post_id: PostId
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def scene(pin: NotificationKind, site: Services, world: World, alice: HttpBrowser) -> Scene:
     """Bob and Carol have pinned a post of Alice, in this order."""
     post_id = PostId(int((await alice.publish("hello, both of you"))["id"]))

@@ -1,7 +1,6 @@
 """The steps after a sign-up: a name and a picture, people to follow, and a first post."""
 
 import pytest
-import pytest_asyncio
 
 from socialsite.container import Services
 from tests.support.browser import HttpBrowser
@@ -16,7 +15,7 @@ async def sign_up_by_form(browser: HttpBrowser, handle: str, **fields: str) -> s
     return answer.headers["location"]
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def newcomer(visitor: HttpBrowser) -> HttpBrowser:
     assert await sign_up_by_form(visitor, "newcomer") == "/welcome/"
     return visitor

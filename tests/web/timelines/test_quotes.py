@@ -3,7 +3,6 @@
 import re
 
 import pytest
-import pytest_asyncio
 
 from tests.support.browser import HttpBrowser
 from tests.web.conftest import OpenBrowser
@@ -16,7 +15,7 @@ GAPS = {
 }
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def carol(open_browser: OpenBrowser) -> HttpBrowser:
     return await open_browser("carol")
 
