@@ -14,7 +14,6 @@ from django.core.cache import cache
 from hypothesis import settings
 
 from socialsite.container import Services
-from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls
@@ -22,6 +21,7 @@ from socialsite.translations import compile_translations
 from tests.support.programs import server_version, use_server
 from tests.support.reactions import PersonReactions
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
 from tests.support.world import World
 
@@ -112,9 +112,8 @@ def redis_urls(deployment: Deployment) -> StoreUrls:
 
 @pytest.fixture
 async def store(redis_urls: StoreUrls) -> AsyncIterator[Store]:
-    opened = await open_store(redis_urls)
-    yield opened
-    await opened.close()
+    async with opened_store(redis_urls) as opened:
+        yield opened
 
 
 @pytest.fixture

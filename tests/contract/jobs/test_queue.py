@@ -21,6 +21,7 @@ from tests.support.jobs import ALICE, BOB, FAST_RETRY_POLICY, take_one, take_pay
 from tests.support.nodes import run_command
 from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 from tests.support.topologies import Deployment
 from tests.support.waiting import eventually
 
@@ -275,9 +276,8 @@ def refusing(url: str, command: str) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 async def plain(redis_url: str) -> AsyncIterator[Store]:
-    opened = await open_store(redis_url)
-    yield opened
-    await opened.close()
+    async with opened_store(redis_url) as opened:
+        yield opened
 
 
 async def test_a_user_without_permission_to_read_the_group_creates_none(plain: Store, redis_url: str) -> None:

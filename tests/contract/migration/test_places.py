@@ -20,6 +20,7 @@ from tests.support.cluster import ClusterMember, RedisCluster
 from tests.support.migrations import migration_site, run_migration
 from tests.support.random_tests import mostly_nightly
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 from tests.support.topologies import TOPOLOGIES
 
 
@@ -137,9 +138,8 @@ def cluster_with_replicas() -> Iterator[RedisCluster]:
 @pytest.fixture
 async def store(cluster_with_replicas: RedisCluster) -> AsyncIterator[Store]:
     cluster_with_replicas.flush()
-    opened = await open_store(cluster_with_replicas.url)
-    yield opened
-    await opened.close()
+    async with opened_store(cluster_with_replicas.url) as opened:
+        yield opened
 
 
 @dataclass

@@ -21,6 +21,7 @@ from socialsite.store import Key, Store, StoreError, StoreUnavailable
 from tests.support.cluster import RedisCluster
 from tests.support.pubsub_process import DISABLED_INTERVAL_S, NOW_MS, WebProcess, open_listener
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 from tests.support.waiting import eventually
 
 
@@ -160,9 +161,8 @@ ENTRIES = 50
 @pytest.fixture
 async def cluster_store(cluster: RedisCluster) -> AsyncIterator[Store]:
     cluster.flush()
-    opened = await open_store(cluster.url)
-    yield opened
-    await opened.close()
+    async with opened_store(cluster.url) as opened:
+        yield opened
 
 
 async def test_a_renewal_keeps_a_member_that_enters_meanwhile(cluster_store: Store, clock: FixedClock) -> None:

@@ -14,6 +14,7 @@ from socialsite.store.factory import StoreUrls
 from socialsite.store.slots import slot_of_tag
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 
 HERE = [Key("series", tag=str(number), name="uses") for number in range(3)]
 THERE = [Key("limits", tag=str(number), name="uses") for number in range(2)]
@@ -27,9 +28,8 @@ def other_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def two_nodes(redis_url: str, other_server: RedisServer) -> AsyncIterator[Store]:
-    store = await open_store(StoreUrls(redis_url, {"limits": other_server.url}))
-    yield store
-    await store.close()
+    async with opened_store(StoreUrls(redis_url, {"limits": other_server.url})) as store:
+        yield store
 
 
 async def test_replies_come_in_the_order_of_the_commands(two_nodes: Store) -> None:

@@ -20,6 +20,7 @@ from tests.support.certificates import Certificates
 from tests.support.jobs import open_queue
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 from tests.support.topologies import plain_servers
 from tests.support.twemproxy import running_twemproxy
 from tests.support.waiting import eventually, repeat_while_refused, wait_until
@@ -35,9 +36,8 @@ def server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def store(server: RedisServer) -> AsyncIterator[Store]:
-    opened = await open_store(StoreUrls(server.url))
-    yield opened
-    await opened.close()
+    async with opened_store(StoreUrls(server.url)) as opened:
+        yield opened
 
 
 def restart(server: RedisServer) -> None:

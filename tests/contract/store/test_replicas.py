@@ -16,6 +16,7 @@ from tests.support.cluster import SLOTS, RedisCluster
 from tests.support.redis_server import RedisServer
 from tests.support.replicas import ReplicatedServer, count_reads, replicated_server
 from tests.support.stalls import StallMonitor
+from tests.support.stores import opened_store
 from tests.support.waiting import eventually
 
 KEY = Key("posts", tag="1", name="counts")
@@ -31,9 +32,8 @@ async def servers() -> AsyncIterator[ReplicatedServer]:
 
 @pytest.fixture
 async def store(servers: ReplicatedServer) -> AsyncIterator[Store]:
-    opened = await open_store(servers.url)
-    yield opened
-    await opened.close()
+    async with opened_store(servers.url) as opened:
+        yield opened
 
 
 async def test_only_reads_that_may_lag_use_the_replica(servers: ReplicatedServer, store: Store) -> None:

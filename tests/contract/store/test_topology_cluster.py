@@ -32,9 +32,8 @@ COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
 @pytest.fixture
 async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
     cluster.flush()
-    opened = await open_store(cluster.url)
-    yield opened
-    await opened.close()
+    async with opened_store(cluster.url) as opened:
+        yield opened
 
 
 async def test_thousands_of_redirections_cause_one_read_of_the_slot_map(store: Store, cluster: RedisCluster) -> None:

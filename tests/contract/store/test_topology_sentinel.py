@@ -47,9 +47,8 @@ def shared_site() -> Iterator[SentinelDeployment]:
 
 @pytest.fixture
 async def store(site: SentinelDeployment) -> AsyncIterator[Store]:
-    opened = await open_store(site.url)
-    yield opened
-    await opened.close()
+    async with opened_store(site.url) as opened:
+        yield opened
 
 
 class Writer:

@@ -18,6 +18,7 @@ from socialsite.store.topology.twemproxy import (
 )
 from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer
+from tests.support.stores import opened_store
 from tests.support.topologies import NOT_BEHIND_TWEMPROXY, SHARDS, plain_servers
 from tests.support.twemproxy import ECHO, FORMS, REFUSED, TwemproxyServer, running_twemproxy
 from tests.support.world import World
@@ -47,9 +48,8 @@ def url(proxy: TwemproxyServer) -> str:
 
 @pytest.fixture
 async def store(url: str) -> AsyncIterator[Store]:
-    opened = await open_store(url)
-    yield opened
-    await opened.close()
+    async with opened_store(url) as opened:
+        yield opened
 
 
 @pytest.fixture

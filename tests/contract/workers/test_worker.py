@@ -19,6 +19,7 @@ from tests.contract.workers.conftest import QUICK
 from tests.support.jobs import RecordingHandler, open_queue, run_until_empty
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
+from tests.support.stores import opened_store
 from tests.support.topologies import Deployment
 
 
@@ -199,9 +200,8 @@ def elsewhere() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def store(elsewhere: RedisServer, redis_url: str) -> AsyncIterator[Store]:
-    opened = await open_store(StoreUrls(elsewhere.url, {"jobs": redis_url}))
-    yield opened
-    await opened.close()
+    async with opened_store(StoreUrls(elsewhere.url, {"jobs": redis_url})) as opened:
+        yield opened
 
 
 @pytest.fixture
