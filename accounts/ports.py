@@ -5,7 +5,6 @@ its sessions anyway. An error of the store in this callback does not undo the en
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
@@ -43,7 +42,6 @@ OnAccountDeleted = Callable[[AccountId], Awaitable[None]]
 """Called before the state becomes "deleted", to store a job, and afterwards, to delete data."""
 
 
-@dataclass(frozen=True, slots=True)
 class BadgePort(Service):
     """Reads the viewer's unread notifications in the round trip that reads the session."""
 

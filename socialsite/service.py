@@ -1,12 +1,19 @@
 """The base class of the services that views, sockets and commands find by their class: `services[Class]`."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import dataclass_transform
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Service:
-    """mypy accepts no other class in `services[Class]`, and no process starts without an object of each subclass."""
+    """mypy accepts no other class in `services[Class]`, and no process starts without an object of each subclass.
 
-    __slots__ = ()
+    A subclass is a dataclass, whose fields are passed by name.
+    """
+
+    def __init_subclass__(cls) -> None:
+        dataclass(kw_only=True, eq=False)(cls)
 
 
 class ServiceNotBuilt(TypeError):
@@ -15,11 +22,6 @@ class ServiceNotBuilt(TypeError):
 
 def require_all_built(classes: Iterable[type]) -> None:
     """Raise ServiceNotBuilt unless all subclasses of Service are among `classes`, which the container built."""
-    built = set(map(_name, classes))  # not the classes: a dataclass with slots replaces its class
-    missing = sorted(set(map(_name, Service.__subclasses__())) - built)
+    missing = {f"{each.__module__}.{each.__qualname__}" for each in set(Service.__subclasses__()).difference(classes)}
     if missing:
-        raise ServiceNotBuilt(f"socialsite/container builds no {', no '.join(missing)}")
-
-
-def _name(service_class: type) -> str:
-    return f"{service_class.__module__}.{service_class.__qualname__}"
+        raise ServiceNotBuilt(f"socialsite/container builds no {', no '.join(sorted(missing))}")

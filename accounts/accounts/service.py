@@ -1,7 +1,6 @@
 """Accounts: sign-up, credentials, profiles, suspension and deletion."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import structlog
 from django.utils.translation import gettext_lazy as _
@@ -41,7 +40,6 @@ WRONG_PASSWORD = {"old_password": _("That is not your current password.")}
 log = structlog.get_logger("accounts.security")
 
 
-@dataclass(kw_only=True, slots=True)
 class AccountService(AccountLookup, Service):
     """Reads and changes accounts. The field `end_sessions` is the method SessionService.end_all."""
 

@@ -5,7 +5,6 @@ higher role is written before the list, so that a crash leaves no listed owner w
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 import structlog
 
@@ -22,7 +21,6 @@ MAX_COMPARISONS = 10
 log = structlog.get_logger("accounts.security")
 
 
-@dataclass(kw_only=True, slots=True)
 class StaffService(Service):
     accounts: AccountRepository
 

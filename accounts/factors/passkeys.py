@@ -6,7 +6,6 @@ stored for five minutes and used once.
 
 import hashlib
 import struct
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,7 +47,6 @@ MALFORMED = (
 """What fido2 raises if a client sends anything but the answer of an authenticator."""
 
 
-@dataclass(kw_only=True, slots=True)
 class PasskeyService(Service):
     """Passkeys as second factor, as the whole log-in and for a step-up."""
 

@@ -5,7 +5,6 @@ account was signed in with it before, otherwise for the account. An attacker who
 latter. A recovery code or a passkey can always be used.
 """
 
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 import msgspec
@@ -39,7 +38,6 @@ encode = msgspec.msgpack.encode
 log = structlog.get_logger("accounts.security")
 
 
-@dataclass(kw_only=True, slots=True)
 class FactorService(Service):
     factors: FactorRepository
     browsers: BrowserRegistry

@@ -1,7 +1,6 @@
 """Who may join: sign-up by the mode of the site, applications and their decisions, invitations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import structlog
 from django.utils.translation import gettext as _
@@ -39,7 +38,6 @@ UNFINISHED_MS = DAY_MS // 24
 log = structlog.get_logger("accounts.security")
 
 
-@dataclass(kw_only=True, slots=True)
 class JoiningService(Service):
     """Creates the accounts of people who sign up, and decides about their applications."""
 

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import structlog
 from django.utils.translation import get_language
@@ -39,7 +38,6 @@ NO_FACTS: Facts = {}
 log = structlog.get_logger("accounts.security")
 
 
-@dataclass(kw_only=True, slots=True)
 class MailService(Service):
     """Stores addresses, and adds the jobs of mails."""
 

@@ -3,7 +3,6 @@
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import msgspec
@@ -63,7 +62,6 @@ _SCHEME_PATTERN = re.compile(r"[a-z][a-z0-9.+-]*")
 log = structlog.get_logger("accounts.security")
 
 
-@dataclass(kw_only=True, slots=True)
 class OAuthService(Service):
     """Registers apps, and issues codes and access tokens to them."""
 

@@ -1,7 +1,5 @@
 """The sanctions of an account as its owner sees them, and appeals. Staff decides in socialsite/admin/sanctions.py."""
 
-from dataclasses import dataclass
-
 import structlog
 from django.utils.translation import gettext as _
 from msgspec.structs import replace
@@ -24,7 +22,6 @@ from socialsite.service import Service
 log = structlog.get_logger("accounts.security")
 
 
-@dataclass(kw_only=True, slots=True)
 class SanctionRecords(Service):
     """Reads the sanctions of an account, and stores its appeals."""
 

@@ -76,7 +76,6 @@ class BrowserRecord(msgspec.Struct, frozen=True, array_like=True):
     network: str
 
 
-@dataclass(kw_only=True, slots=True)
 class BrowserRegistry(Service):
     store: Store
     clock: TimeSource

@@ -6,7 +6,6 @@ Refused attempts have a list of their own, so that a stranger who guesses passwo
 import hashlib
 import ipaddress
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -45,7 +44,6 @@ class SecurityEvent(msgspec.Struct, frozen=True, array_like=True):
 _decoder = msgspec.msgpack.Decoder(SecurityEvent)
 
 
-@dataclass(kw_only=True, slots=True)
 class SecurityEvents(Service):
     store: Store
     clock: TimeSource

@@ -3,7 +3,6 @@
 The cookie has the form of a session's cookie and is no session: its digest is stored under another key.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from django.utils.crypto import constant_time_compare
@@ -21,7 +20,6 @@ from socialsite.store.store import Store
 PENDING_LOGIN_TTL_MS: Final = 5 * 60_000
 
 
-@dataclass(kw_only=True, slots=True)
 class PendingLogins(Service):
     """Stores pending log-ins. A new password and a request of deletion end them."""
 

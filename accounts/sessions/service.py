@@ -6,7 +6,6 @@ middleware loads the session first.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
@@ -37,7 +36,6 @@ SESSIONS_PER_CHECK = 500  # sessions checked in one pipeline
 ASYNC_ONLY_MESSAGE = "Sessions are async: use the method of this name with an `a` in front."
 
 
-@dataclass(kw_only=True, slots=True)
 class SessionService(Service):
     """Opens, reads, lists and ends sessions. Access tokens end together with the sessions of their account."""
 

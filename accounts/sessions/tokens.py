@@ -5,7 +5,6 @@ which belong to no account.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
@@ -23,7 +22,6 @@ GRANT_KEY = "grant"
 """The key of the TokenGrant in StoredSession.data."""
 
 
-@dataclass(kw_only=True, slots=True)
 class AccessTokenService(Service):
     tokens: SessionRepository
     app_tokens: SessionRepository

@@ -67,7 +67,7 @@ class TimelineServices(AccountServices):
             fan_out_on_read=self.fan_out_on_read, limits=self.action_limits,
         )  # fmt: skip
         self.threads = ThreadService(replies=data.threads, pipeline=self.pipeline)
-        self.markers = MarkerService(store, data.markers)
+        self.markers = MarkerService(store=store, markers=data.markers)
         self.pins = PinService(store=store, pins=data.pins, posts=data.posts, pipeline=self.pipeline)
         self.muted_threads = MutedThreadService(store=store, pipeline=self.pipeline)
 
@@ -104,7 +104,7 @@ class TimelineServices(AccountServices):
             notifications=data.notifications, visibility=self.notification_visibility, follows=data.follows,
             accounts=data.accounts, live=self.live, pushes=self.push, ids=self.ids,
         )  # fmt: skip
-        self.badge_port = BadgePort(unread_command, self.notifications.badge)
+        self.badge_port = BadgePort(read_command=unread_command, parse_reply=self.notifications.badge)
         self.pending_notifications = PendingNotificationService(
             pending=data.pending_notifications, notifications=self.notifications, clock=clock
         )

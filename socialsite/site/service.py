@@ -5,7 +5,7 @@ The copy is refreshed outside of requests (Redis in Action, section 5.4.2: confi
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import msgspec
@@ -26,7 +26,6 @@ CHANGE_ATTEMPTS = 10
 log = structlog.stdlib.get_logger("socialsite.site")
 
 
-@dataclass(kw_only=True, slots=True)
 class SiteService(Service):
     """Reads and changes the settings. Fields of `site_environment` cannot be changed."""
 

@@ -8,7 +8,7 @@ again, with the reason, and its author is notified.
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
@@ -50,7 +50,6 @@ KEPT_MS = 60 * DAY_MS
 """The time for which the pictures of a draft are kept after its last change, or after its time."""
 
 
-@dataclass(kw_only=True, slots=True)
 class DraftService(Service):
     """Stores drafts, and publishes scheduled posts at their time."""
 

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
 import structlog
 from django.core.files.base import File
@@ -36,7 +35,6 @@ PROGRESS_INTERVAL_MS = 1_000
 log = structlog.stdlib.get_logger("timelines.archives")
 
 
-@dataclass(kw_only=True, slots=True)
 class ExportService(Service):
     """Writes the archives of accounts, and keeps the transfers of both directions."""
 

@@ -2,7 +2,6 @@
 
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -22,7 +21,6 @@ Phrase = tuple[str, bool]
 """A phrase, and whether it matches whole words only."""
 
 
-@dataclass(kw_only=True, slots=True)
 class FilterService(Service):
     """Reads and changes filters. `cap` can be exceeded by the number of concurrent requests."""
 

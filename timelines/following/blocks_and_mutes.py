@@ -6,7 +6,7 @@ not notified. Every action can be undone.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,6 @@ BLOCKS, MUTES, HIDDEN_BOOSTS = range(3)
 """Indexes of CAPPED_KEYS, of `BlocksAndMutes.counts` and of the caps."""
 
 
-@dataclass(kw_only=True, slots=True)
 class BlocksAndMutesService(Service):
     """Performs these actions. A cap can be exceeded by the number of concurrent requests."""
 

@@ -3,7 +3,6 @@
 Requests stay if the account becomes public. Its owner can still accept or refuse them.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 from accounts.accounts.service import AccountService
@@ -19,7 +18,6 @@ from timelines.graph.repository import Follows
 from timelines.visibility.accounts import load_visible_page, require_visible
 
 
-@dataclass(kw_only=True)
 class FollowRequestService(Service):
     """Accepts, refuses and lists follow requests. `following_cap` has the same meaning as in FollowingService."""
 

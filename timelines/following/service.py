@@ -1,7 +1,6 @@
 """The rules of follows, and pages of followers and of followed accounts."""
 
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
 
@@ -21,7 +20,6 @@ from timelines.notifications.pending import PendingNotification, PendingNotifica
 from timelines.visibility.accounts import ReadPage, load_visible_page
 
 
-@dataclass(kw_only=True)
 class FollowingService(Service):
     """Follows and unfollows accounts. `following_cap` is the number of accounts that an account may follow.
 

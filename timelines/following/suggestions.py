@@ -56,7 +56,6 @@ class Suggestion:
     known_follower_ids: tuple[AccountId, ...] = ()
 
 
-@dataclass(kw_only=True, slots=True)
 class FollowSuggestionService(Service):
     """Finds suggestions for a viewer.
 

@@ -1,7 +1,7 @@
 """Follows and unfollows hashtags. The timeline of all followed hashtags is merged when it is read."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits, Caller
@@ -13,7 +13,6 @@ from timelines.pages.menu_cache import MenuCache
 HASHTAGS_IN_MENU = 4
 
 
-@dataclass(slots=True)
 class FollowedHashtagService(Service):
     """Follows and unfollows hashtags. Callers pass normalized hashtags."""
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeVar
 
 from accounts.accounts.service import AccountService
@@ -49,7 +49,6 @@ class ExploredHashtag(NamedTuple):
 T = TypeVar("T", Trend, ExploredHashtag)
 
 
-@dataclass(kw_only=True, slots=True)
 class TrendService(Service):
     """Counts and reads trends. If no hashtag reaches MIN_ACCOUNTS, the side panel shows the newest hashtags."""
 

@@ -7,7 +7,6 @@ written, so that all of them can be deleted again while the record exists.
 import asyncio
 import time
 from collections import Counter
-from dataclasses import dataclass
 from typing import IO, Any
 
 import structlog
@@ -61,7 +60,6 @@ WITH_UNDO = ("posts", "likes", "bookmarks", "accounts")
 log = structlog.stdlib.get_logger("timelines.archives")
 
 
-@dataclass(kw_only=True, slots=True)
 class ImportService(Service):
     """Imports of people, and the handler of the queue `archives`."""
 

@@ -4,7 +4,7 @@ Only the owner sees a list, unless it is public (timelines/public_lists).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Unpack
 
@@ -41,7 +41,6 @@ FindRefusal = Callable[[AccountId, Iterable[tuple[str, str]]], Awaitable[str]]
 """Returns why the texts of an account may not have links, or "" (FirstLinks)."""
 
 
-@dataclass(kw_only=True, slots=True)
 class ListService(Service):
     """Reads and changes lists. `members_cap` and `lists_cap` can be exceeded by the number of concurrent requests."""
 

@@ -99,7 +99,6 @@ class Channel:
         return (*own_member, *map(list_member, self.leaf_list_ids))
 
 
-@dataclass(kw_only=True, slots=True)
 class ChannelResolver(Service):
     """Finds the channel of a timeline name."""
 

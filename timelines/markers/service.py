@@ -1,7 +1,6 @@
 """Markers, which store how far a reader has read a timeline. They apply to all devices of the reader."""
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 
 from socialsite.ids import AccountId, PostId
 from socialsite.service import Service
@@ -11,7 +10,6 @@ from timelines.markers.marker import Marker, has_marker
 from timelines.markers.repository import Markers
 
 
-@dataclass(slots=True)
 class MarkerService(Service):
     """Reads and moves markers.
 

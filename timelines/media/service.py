@@ -8,7 +8,6 @@ the row last.
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hmac import compare_digest
 
 import structlog
@@ -73,7 +72,6 @@ FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
 log = structlog.stdlib.get_logger("timelines.media")
 
 
-@dataclass(kw_only=True, slots=True)
 class MediaService(Service):
     """The pictures of posts, avatars, headers and the logo of the site. The quotas are in bytes, 0 is no quota."""
 

@@ -6,7 +6,6 @@ again if that is undone.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from accounts.accounts.repository import AccountRepository
@@ -50,7 +49,6 @@ class PushEvents(Protocol):
     async def notified(self, notifications: Mapping[AccountId, PostId], devices: Devices) -> None: ...
 
 
-@dataclass(kw_only=True, slots=True)
 class NotificationService(Service):
     """Writes and reads notifications.
 

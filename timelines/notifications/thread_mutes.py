@@ -1,7 +1,5 @@
 """Muted threads: an account gets no notifications about their posts (`timelines:{<account>}:threads`)."""
 
-from dataclasses import dataclass
-
 from socialsite.ids import AccountId, PostId
 from socialsite.service import Service
 from socialsite.store import Store
@@ -10,7 +8,6 @@ from timelines.pages.page import HydratedPost
 from timelines.reading.pipeline import ReadPipeline
 
 
-@dataclass(kw_only=True, slots=True)
 class MutedThreadService(Service):
     """Mutes and unmutes the thread of a post that the account may see. Each read of notifications checks the mutes."""
 

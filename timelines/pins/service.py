@@ -1,7 +1,6 @@
 """Pins posts to profiles. Only the author pins a post, and a boost cannot be pinned."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from msgspec import structs
 
@@ -17,7 +16,6 @@ from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 
-@dataclass(kw_only=True, slots=True)
 class PinService(Service):
     store: Store
     pins: Pins

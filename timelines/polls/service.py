@@ -5,7 +5,6 @@ everybody after the end. The worker notifies the author and the voters after the
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
@@ -28,7 +27,6 @@ ENDS_INTERVAL_S = 5.0
 ENDS_PER_BATCH, VOTERS_PER_BATCH = 50, 200
 
 
-@dataclass(kw_only=True, slots=True)
 class PollService(Service):
     """Stores votes, and notifies the author and the voters of ended polls."""
 

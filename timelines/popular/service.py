@@ -9,7 +9,6 @@ docs/reference/decisions/popular-posts.md has the reasons and the figures.
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
@@ -35,7 +34,6 @@ MAX_LANGUAGES = 10
 """The most languages of a reader whose rankings are united. A reader of more languages gets the ranking of all."""
 
 
-@dataclass(kw_only=True, slots=True)
 class PopularPostsService(Service):
     popular: PopularPosts
     store: Store

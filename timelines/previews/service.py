@@ -1,7 +1,6 @@
 """Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
 
 import asyncio
-from dataclasses import dataclass
 
 from msgspec import structs
 
@@ -41,7 +40,6 @@ RENEWAL_SENDER = AccountId(0)
 """Renewals are fetched in turns with the links of authors."""
 
 
-@dataclass(kw_only=True, slots=True)
 class PreviewService(Service):
     previews: PreviewRepository
     expired_previews: ExpiredPreviews

@@ -31,7 +31,6 @@ class HashtagUse:
     last_post_ms: int | None = None
 
 
-@dataclass(kw_only=True, slots=True)
 class FeaturedService(Service):
     """Changes and reads what an account features. Callers pass normalized hashtags."""
 

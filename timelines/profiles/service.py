@@ -85,7 +85,6 @@ class ProfileRequest(NamedTuple):
     timeline_name: str
 
 
-@dataclass(kw_only=True, slots=True)
 class ProfileService(Service):
     """Reads the pages of accounts. It writes nothing."""
 

@@ -5,7 +5,7 @@ profile is never outdated, because the caller passes the current version of the 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import msgspec
 
@@ -45,7 +45,6 @@ class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
         return self.author.id
 
 
-@dataclass(kw_only=True, slots=True)
 class AccountSummaryService(Service):
     """Reads summaries of accounts in any state. Callers leave out the accounts that their viewer may not see."""
 

@@ -61,7 +61,6 @@ class FollowedMembers:
     is_complete: bool = True
 
 
-@dataclass(kw_only=True, slots=True)
 class PublicListService(Service):
     store: Store
     lists: ListService

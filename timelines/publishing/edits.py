@@ -4,8 +4,6 @@ An edit is stored like a post: first the job with the new version, then the vers
 notifications. So a crash loses no acknowledged edit, and a worker finishes the others.
 """
 
-from dataclasses import dataclass
-
 import msgspec
 from django.utils.translation import gettext as _
 from msgspec import structs
@@ -33,7 +31,6 @@ VERSIONS_CAP = 50
 MAX_ATTEMPTS = 5
 
 
-@dataclass(kw_only=True, slots=True)
 class EditService(Service):
     """Edits posts, and reads their versions."""
 

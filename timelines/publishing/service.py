@@ -72,7 +72,6 @@ class Request:
     reservation: Reservation
 
 
-@dataclass(kw_only=True, slots=True)
 class PublishingService(Service):
     """Publishes and deletes posts."""
 

@@ -1,7 +1,7 @@
 """Subscribes devices to push messages, and queues a job for each notification and device."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import compress
 
 import msgspec
@@ -46,7 +46,6 @@ class PushText(msgspec.Struct, frozen=True, tag="text"):
 encode_job = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(kw_only=True, slots=True)
 class PushService(Service):
     """Subscribes devices, and queues the messages of new notifications.
 

@@ -5,7 +5,6 @@ moment of the quote. Posts that not everybody may see are quoted by their author
 post is written. Readers see the quoted post only if the quote is stored, and if they may see the quoted post.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Unpack
 
@@ -37,7 +36,6 @@ class QuoteApproval(NamedTuple):
     is_allowed: bool
 
 
-@dataclass(kw_only=True, slots=True)
 class QuoteService(Service):
     store: Store
     quotes: QuoteRepository

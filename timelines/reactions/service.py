@@ -40,7 +40,6 @@ from timelines.visibility.viewer_state import read_viewer_relations
 UNDONE_AT_ONCE = 50  # the reactions of a deleted account that share round trips
 
 
-@dataclass(kw_only=True, slots=True)
 class ReactionsService(Service):
     reactions: Reactions
     bookmark_repository: Bookmarks

@@ -6,7 +6,6 @@ message uses these three steps for many viewers together (`read_post_for_viewers
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -46,7 +45,6 @@ class VisiblePost(msgspec.Struct, frozen=True, gc=False):
     matching_filters: tuple[KeywordFilter, ...] = ()
 
 
-@dataclass(kw_only=True, frozen=True, slots=True)
 class ReadPipeline(Service):
     """Reads pages and posts for one viewer, or one post for many viewers."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
 
@@ -26,7 +25,6 @@ from timelines.visibility.rights import AllowedAuthors, ViewContext
 ReadAuthorIds = Callable[[], Awaitable[list[AccountId]]]
 
 
-@dataclass(kw_only=True, slots=True)
 class ReadingService(Service):
     """Reads pages of every timeline. `viewer_id` is None for visitors.
 

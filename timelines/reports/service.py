@@ -7,7 +7,6 @@ account contains a reporter.
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -87,7 +86,6 @@ class Backlog(NamedTuple):
 NO_BACKLOG = Backlog(0, None)
 
 
-@dataclass(kw_only=True, slots=True)
 class ReportService(Service):
     """Stores reports, claims them for a staff member, and closes them."""
 

@@ -1,7 +1,6 @@
 """Finds accounts and hashtags by prefix, for the composer and for the search page."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
@@ -23,7 +22,6 @@ CANDIDATES_PER_PARTITION = 20
 """The number of matches that are read from each partition. The results are chosen from them."""
 
 
-@dataclass(kw_only=True, slots=True)
 class AutocompleteService(Service):
     store: Store
     names: NameIndex

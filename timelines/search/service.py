@@ -57,7 +57,6 @@ class SearchResults:
     is_similar: bool
 
 
-@dataclass(kw_only=True, slots=True)
 class SearchService(Service):
     index: PostIndex
     pipeline: ReadPipeline

@@ -4,7 +4,7 @@ A deleted or hidden post keeps its place as long as it has visible replies. The 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from socialsite.concurrency import run_together
@@ -38,7 +38,6 @@ class ChainEnd(Enum):
     UNKNOWN = "a post whose parent is unknown"
 
 
-@dataclass(kw_only=True, slots=True)
 class ThreadService(Service):
     """Reads pages of threads. The caller checks that the viewer may see the post of the page."""
 
