@@ -36,8 +36,6 @@ Results = dict[str, Finding | None]
 
 
 class Check(NamedTuple):
-    """What a check reads."""
-
     services: Services
     board: Board
     now_ms: int

@@ -71,7 +71,6 @@ class PageCache:
         return len(self._parts_by_key)
 
     def render(self, template: str, context: Context, *, use_cache: bool = True) -> bytes:
-        """Return the encoded page, from the cache if it can be cached."""
         values: PlaceholderValues = {}
         try:
             key = (template, get_language(), _make_cache_key(context, "", values)) if use_cache else None

@@ -27,7 +27,6 @@ def contains_markup(page: Response, raw: str) -> bool:
 
 
 async def set_texts(site: Services) -> None:
-    """Set all texts of the settings."""
     site.rules.clear()
     await site.site.change(
         name=MARKUP[:28], description=TEXT, contact=TEXT, rules=[TEXT], welcome=TEXT, about=TEXT, privacy=TEXT,

@@ -93,7 +93,6 @@ def visitor(site: QuickstartSite) -> Iterator[SignUpVisitor]:
 
 @pytest.fixture
 def own(visitor: SignUpVisitor) -> HttpVisitor:
-    """The visitor for the pages of the test."""
     return visitor()
 
 

@@ -38,7 +38,6 @@ def decide(staff: BrowserPage, account_id: str, kind: str, text: str, *, is_repo
 
 
 def sees(page: BrowserPage, text: str, *paths: str) -> list[bool]:
-    """Return whether the pages show the text."""
     seen = []
     for path in paths:
         page.go_to(path)

@@ -304,7 +304,6 @@ def test_a_page_of_a_refusal_that_changes_the_scene(scene: PageScenario, state: 
 
 
 def refuses(scene: PageScenario, status: int, act: Callable[[PageScenario], None]) -> None:
-    """Act, and check the status of the last page."""
     answers: list[int] = []
     scene.reader.page.on(
         "response", lambda answer: answers.append(answer.status) if answer.request.is_navigation_request() else None

@@ -16,7 +16,6 @@ SAVED_IN_SIGHT_JS = "() => document.querySelector('.flash p').getBoundingClientR
 
 @pytest.fixture
 def boss(site: QuickstartSite, visitor: SignUpVisitor) -> HttpVisitor:
-    """An owner of the site."""
     owner = visitor()
     account = owner.get(f"/@{owner.handle}/")["account"]["id"]
     with site.redis() as client:

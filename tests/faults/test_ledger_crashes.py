@@ -106,7 +106,6 @@ def until_posted(ledger: RequestLedger, count: int) -> None:
 
 
 def deletions(ledger: RequestLedger) -> int:
-    """Return the number of acknowledged deletions."""
     return ledger.outcomes["delete 200"] + ledger.outcomes["delete 404"]
 
 

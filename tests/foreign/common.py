@@ -26,7 +26,6 @@ class SkippedSuite(Exception):
 
 
 def create_account(site: ProductionSite, handle: str) -> str:
-    """Create an account and return an access token for it."""
     site.manage("create_account", handle, "--password", PASSWORD)
     return create_token(site, handle)
 

@@ -84,7 +84,6 @@ class AccountWorld:
         return await self.accounts.sign_up(handle=handle, password=password, now_ms=self.clock.now_ms())
 
     async def sign_in(self, account: Account, device: str = "Firefox on Linux") -> SessionStore:
-        """Store a new session and return it."""
         session = SessionStore(sessions=self.sessions)
         session.device = device
         await session.aset("_auth_user_id", str(account.id))
@@ -94,6 +93,5 @@ class AccountWorld:
         return session
 
     async def account_of(self, session: SessionStore | str | None) -> Account | None:
-        """Return the account of a cookie."""
         cookie = session.session_key if isinstance(session, SessionStore) else session
         return (await self.sessions.load(cookie, self.clock.now_ms()))[0]

@@ -22,7 +22,6 @@ ALL_SCOPES = "read write follow push"
 
 
 async def create_token(services: Services, handle: str, scopes: str = ALL_SCOPES) -> str:
-    """Return an access token of the account."""
     account = await services.accounts.get_by_handle(handle)
     return await services.access_tokens.issue(account, TokenGrant("", TEST_APP, tuple(scopes.split())))
 

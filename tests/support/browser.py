@@ -71,7 +71,6 @@ class HttpBrowser:
         return await self.post_json("/accounts/login/", username=handle, password=password)
 
     async def is_signed_in(self) -> bool:
-        """Return whether the session is signed in."""
         status = (await self.get_json("/")).status_code
         assert status in (200, 401), status
         return status == 200

@@ -114,7 +114,6 @@ class BrowserPage:
         )
 
     def entry_ids(self) -> list[str]:
-        """Return the ids of the entries in the order of the page."""
         ids: list[str] = self.page.evaluate(
             "[...document.querySelectorAll('ol[data-timeline] > li:not(.leaving) article[data-post-id]')]"
             ".map((entry) => entry.dataset.postId)"

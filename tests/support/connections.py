@@ -73,7 +73,6 @@ class SilentServer:
         return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def wait_until_abandoned(self) -> None:
-        """Wait until no client is connected."""
         await wait_until_closed(lambda: self.open == 0)
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -80,7 +80,6 @@ class DaphneProcess:
         return False
 
     def wait_until_ready(self) -> Self:
-        """Wait until the process has opened the store."""
         httpx.get(f"{self.origin}/readyz", timeout=60, verify=PLAIN_HTTP)
         return self
 

@@ -70,7 +70,6 @@ class FaultProxy:
 
     @property
     def url(self) -> str:
-        """The URL of a Redis behind the proxy."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def __enter__(self) -> Self:
@@ -181,7 +180,6 @@ class FaultProxy:
             await asyncio.gather(receive(), deliver())
 
     def _is_dropped(self, link: Link) -> bool:
-        """Return whether this reply is dropped."""
         if self._fault is Fault.HALF:
             link.has_lost_replies = True
             return True

@@ -43,7 +43,6 @@ async def import_posts(
 
 
 async def import_old_post(services: Services, directory: Path, *, author: str, text: str) -> None:
-    """Import a post of 2015-06-01."""
     await import_posts(services, write_rows(directory / "posts", [row("1", text, author)]))
 
 
@@ -69,7 +68,6 @@ async def perform_transfers(services: Services) -> int:
 
 
 async def export_account(services: Services, account_id: AccountId) -> bytes:
-    """Export an account, and return its archive."""
     export = await services.exports.request(account_id, BASE_URL, "en")
     await perform_transfers(services)
     return read_export(account_id, await services.exports.find(account_id, export.id, "export"))

@@ -43,8 +43,6 @@ async def perform_all(queue: JobQueue, handle: Callable[[bytes], Awaitable[Seque
 
 
 class RecordingHandler:
-    """A handler that records the performed payloads."""
-
     def __init__(self) -> None:
         self.performed: list[bytes] = []
         self._more = asyncio.Event()

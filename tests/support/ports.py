@@ -22,7 +22,6 @@ def free_port() -> int:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return distinct free ports."""
     assert count < BLOCK // 2, "a process has a hundred"
     return list(itertools.islice(_free, count))
 

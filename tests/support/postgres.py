@@ -45,7 +45,6 @@ class PostgresServer:
         return self
 
     def truncate(self) -> None:
-        """Delete the archive."""
         with self.client() as client:
             client.execute("DROP TABLE IF EXISTS archived_posts")
 

@@ -51,7 +51,6 @@ class PersonReactions:
         return None if score is None else PostId(int(float(score)))
 
     async def read_counts(self, post: Post) -> PostCounts:
-        """Return the counts that a visitor sees."""
         return (await self.services.reading.post(post.id, viewer_id=None)).counts
 
     async def counts_text(self, post_id: PostId) -> bytes | None:
@@ -80,5 +79,4 @@ class PersonReactions:
                 return account_ids
 
     async def read_counts_as(self, person: Person, post: Post) -> PostCounts:
-        """Return the counts that this reader sees."""
         return (await self.services.reading.post(post.id, viewer_id=person.id)).counts

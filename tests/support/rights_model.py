@@ -74,7 +74,6 @@ class RightsModel:
         return self.mutes.get((viewer, author), 0) <= self.clock.now_ms() and not self._filter_hides(viewer, post.text)
 
     def may_quote(self, post: Post, account: AccountId) -> bool:
-        """Return whether an account may quote a post now."""
         author = post.author_id
         if account == author:
             return author not in self.suspended

@@ -32,7 +32,6 @@ async def start_refusal(servers: Sequence[RedisServer], partitioner: str = "hash
 
 
 def replace_shard_map(server: RedisServer, other: ShardMap) -> None:
-    """Replace a shard's map by another map."""
     with server.client() as client:
         fields = {"id": other.id, "epoch": other.epoch, "checksum": other.checksum}
         client.hset(SHARD_MAP_KEY, mapping=fields)

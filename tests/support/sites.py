@@ -206,15 +206,6 @@ class ProductionSite:
     def start_worker(self) -> None:
         self._run("manage.py", "syndicate", "--verbosity", "0")
 
-    def stop_workers(self) -> None:
-        """Stop the workers after their current jobs; web processes continue."""
-        _, *workers = self._processes
-        for worker in workers:
-            worker.terminate()
-        for worker in workers:
-            worker.wait(15)
-            self._processes.remove(worker)
-
     def wait_until_ready(self) -> None:
         wait_until(self._is_ready, "the site", timeout_s=READY_TIMEOUT_S)
 
@@ -242,7 +233,6 @@ class ProductionSite:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether all processes run."""
         return all(process.poll() is None for process in self._processes)
 
     def stop(self) -> None:

@@ -120,7 +120,6 @@ async def open_socket(
 
 
 async def sign_in_cookie(person: Person) -> str:
-    """Create a session and return its cookie."""
     services = person._services
     session = SessionStore(None, sessions=services.sessions)
     session.make_anonymous()

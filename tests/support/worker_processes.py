@@ -84,8 +84,6 @@ class WorkerPool:
 
 
 class WordHandler:
-    """Performs payloads of words."""
-
     def __init__(self, ledger: str) -> None:
         self._ledger = ledger
 

@@ -115,7 +115,6 @@ async def familiar_followers(request: SiteRequest) -> list[Json]:
 
 @endpoint("read:accounts")
 async def endorsements(request: SiteRequest, account_id: AccountId) -> list[Raw]:
-    """Return the accounts that an account endorses on its profile."""
     account = await request.services[AccountService].get_active(account_id)
     endorsed = await request.services[FeaturedService].endorsed(account)
     return await accounts_json(request, endorsed)

@@ -21,7 +21,6 @@ PICTURES_FOLDER = "media_attachments/files"
 
 
 def picture_path(picture: MediaAttachment) -> str:
-    """Return the path of a picture in the archive."""
     return f"{PICTURES_FOLDER}/{picture.id}-{picture.secret}.{picture.extension}"
 
 

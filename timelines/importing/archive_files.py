@@ -94,7 +94,6 @@ class ArchiveFiles:
         return file
 
     def paths(self) -> list[str]:
-        """Return the paths of all members."""
         return list(self._by_path)
 
     def find(self, path: str, *, anywhere: bool = False) -> Member | None:

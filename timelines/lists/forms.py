@@ -15,7 +15,6 @@ from timelines.pages.responses import TemplateContext
 
 
 def mark_current_parts(choices: list[TemplateContext], found: AccountList) -> list[TemplateContext]:
-    """Return the choices for the parts of a list, with marks on its current parts."""
     first, chosen = str(found.parts[0]) if found.parts else "", set(map(str, found.parts[1:]))
     return [
         {**each, "is_first": each["id"] == first, "is_chosen": each["id"] in chosen}
@@ -35,7 +34,6 @@ def mark_submitted_parts(choices: list[TemplateContext], form_data: Mapping[str,
 
 
 def apply_submitted_settings(shown: Json, form_data: Mapping[str, str]) -> Json:
-    """Return the JSON of a list with the submitted settings."""
     names = ("replies", "operation") if shown["operation"] else ("replies", "description")
     submitted: Json = {name: form_data[name] for name in names if name in form_data}
     for name in ("exclusive", "public"):

@@ -89,7 +89,6 @@ async def _members_json(request: SiteRequest, found: AccountList) -> Json:
 
 
 async def _part_choices(request: SiteRequest, found: AccountList) -> list[TemplateContext]:
-    """Return the choices for the parts of a virtual list."""
     if not found.operation or wants_json(request):
         return []
     return mark_current_parts(await load_list_choices(request), found)

@@ -86,7 +86,6 @@ class Channel:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """All topics that the channel listens to."""
         return (self.topic, *map(list_topic, self.leaf_list_ids), *map(hashtag_topic, self.hashtags))
 
     def includes(self, entry: HydratedPost) -> bool:

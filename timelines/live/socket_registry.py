@@ -160,7 +160,6 @@ class SocketRegistry:
         """The number of changes to relations of accounts that have a socket in this process."""
 
     def has_room(self, address: str, limit: int) -> bool:
-        """Return whether the address has fewer than `limit` sockets."""
         factors = address_factors(address).items()
         return all(self._sockets_by_address[each] < limit * factor for each, factor in factors)
 

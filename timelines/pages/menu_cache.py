@@ -20,7 +20,6 @@ class MenuCache(Generic[T]):
         return self._menus.get(owner_id, (0, ()))[1]
 
     def is_fresh(self, owner_id: AccountId, now_ms: int) -> bool:
-        """Return whether the menu is cached and has not expired."""
         return now_ms < self._menus.get(owner_id, (0, ()))[0]
 
     def put(self, owner_id: AccountId, items: Iterable[T], now_ms: int) -> None:

@@ -29,7 +29,6 @@ class PostSelection(msgspec.Struct, frozen=True, gc=False):
     no_hashtags: tuple[str, ...] = ()
 
     def includes(self, entry: "HydratedPost") -> bool:
-        """Return whether the entry is selected."""
         post, shown = entry.post, entry.shown.post
         if self.exclude_boosts and post.boost_of is not None:
             return False

@@ -108,7 +108,6 @@ def _marker_page_url(request: SiteRequest, query: PageRequest, page: TimelinePag
 
 
 def profile_context(account: Account) -> TemplateContext:
-    """Return the context of an account for timelines/profile.html."""
     return {
         "id": account.id,
         "handle": account.handle,

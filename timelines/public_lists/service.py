@@ -193,7 +193,6 @@ class PublicListService(Service):
         return account_list.public_ms > 0 and str(account_list.id) not in self.site.settings.held_lists
 
     async def _find_owners(self, lists: Sequence[AccountList], viewer_id: AccountId | None) -> dict[AccountId, Author]:
-        """Return the owners whose lists the viewer may see."""
         ids = list({each.owner_id for each in lists})
         reads: list[Read[Any]] = [self.accounts.read_authors(ids)]
         if viewer_id is not None:

@@ -146,7 +146,6 @@ def _redirect(request: SiteRequest, list_id: ListId, message: str) -> HttpRespon
 
 
 def explored_list(explored: ExploredList) -> Json:
-    """Return the JSON of a public list."""
     account_list = explored.account_list
     return {
         "id": str(account_list.id),

@@ -53,7 +53,6 @@ class ReadingService(Service):
     async def profile(
         self, account_id: AccountId, *, viewer_id: AccountId | None, **part: Unpack[PagePart]
     ) -> TimelinePage:
-        """Return posts of one account."""
         return await self.profile_page(account_id, PageRequest(**part), viewer_id=viewer_id)
 
     async def profile_page(
@@ -82,7 +81,6 @@ class ReadingService(Service):
         return await self.pipeline.read_page(skeleton, PageRequest(may_lag=True), viewer)
 
     async def public(self, *, viewer_id: AccountId | None, **part: Unpack[PagePart]) -> TimelinePage:
-        """Return public posts of all accounts."""
         request = PageRequest(**part)
         skeleton = StoredSkeleton(self.public_timeline.read, may_lag=request.may_lag)
         return await self.pipeline.read_page(skeleton, request, ViewerContext(viewer_id, ViewContext.PUBLIC))

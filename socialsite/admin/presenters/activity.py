@@ -51,7 +51,6 @@ def latency_chart_page(activity: Activity) -> TemplateContext:
 
 
 def activity_page(activity: Activity) -> TemplateContext:
-    """Return the context of admin/_activity.html."""
     return {
         "charts": [chart_page(title, activity.trends[name]) for name, title in METRIC_LABELS.items()],
         "late": latency_chart_page(activity),

@@ -32,7 +32,6 @@ class Scene:
         return await self.services.repositories.sanctions.list_all(self.bob.id)
 
     async def act(self, rng: random.Random) -> None:
-        """Do one thing that may be refused."""
         services, sanctions, bob_id = self.services, self.sanctions, self.bob.id
         actor, rows = rng.choice(self.staff), await self.list_sanctions()
 

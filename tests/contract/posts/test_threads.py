@@ -24,7 +24,6 @@ def shown(entries: Iterable[ThreadEntry]) -> list[Shown]:
 
 
 async def whole(services: Services, post: Post, viewer: Person | None = None, limit: int = 3) -> list[Shown]:
-    """Return the entries of all pages of a thread."""
     read: list[Shown] = []
     after = 0
     while True:

@@ -64,7 +64,6 @@ class PreviewScene:
             await running
 
     async def card(self, post: Post, viewer: Person | None = None, services: Services | None = None) -> str | None:
-        """Return the title of the preview that the viewer sees."""
         entry = await (services or self.services).pipeline.find_visible(viewer and viewer.id, post.id)
         assert entry is not None
         return None if entry.shown.preview is None else entry.shown.preview.title

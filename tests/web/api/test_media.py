@@ -20,7 +20,6 @@ PROFILE = "/api/v1/accounts/update_credentials"
 
 
 async def upload(client: ApiClient, site: Services, **fields: str) -> dict[str, Any]:
-    """Upload a picture, encode it, and return it."""
     sent = await client.http.post(MEDIA, files={"file": ("a.jpg", picture((1501, 1003)))}, data=fields)
     assert sent.status_code == HTTPStatus.ACCEPTED, sent.text
     assert sent.json()["url"] is None
