@@ -6,14 +6,15 @@ from typing import dataclass_transform
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
-class Service:
-    """mypy accepts no other class in `services[Class]`, and no process starts without an object of each subclass.
-
-    A subclass is a dataclass, whose fields are passed by name.
-    """
+class Part:
+    """A part of the site. Each subclass is a dataclass, whose fields are passed by name."""
 
     def __init_subclass__(cls) -> None:
         dataclass(kw_only=True, eq=False)(cls)
+
+
+class Service(Part):
+    """mypy accepts no other class in `services[Class]`, and no process starts without an object of each subclass."""
 
 
 class ServiceNotBuilt(TypeError):

@@ -1,7 +1,6 @@
 """Finds accounts and their authors."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.validation import InvalidHandle, normalize_handle
@@ -9,10 +8,10 @@ from accounts.domain import DELETED
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.ids import AccountId
+from socialsite.service import Part
 
 
-@dataclass(kw_only=True)
-class AccountLookup:
+class AccountLookup(Part):
     """Finds accounts. The base of AccountService, which changes them."""
 
     accounts: AccountRepository

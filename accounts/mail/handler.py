@@ -8,7 +8,6 @@ import asyncio
 import dataclasses
 import smtplib
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import NoReturn
 
 import structlog
@@ -26,6 +25,7 @@ from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource
 from socialsite.recipes.job import PermanentFailure
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Part
 from socialsite.site.service import SiteService
 
 JOB_TIMEOUT_S = 120.0
@@ -35,8 +35,7 @@ log = structlog.stdlib.get_logger("accounts.mail")
 _threads = ThreadPoolExecutor(max_workers=MAILS_AT_ONCE, thread_name_prefix="mail")
 
 
-@dataclass(kw_only=True, slots=True)
-class MailSending:
+class MailSending(Part):
     """Performs the jobs, and moves mails to the queue when the time of their next try has come."""
 
     mails: MailRepository

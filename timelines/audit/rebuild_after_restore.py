@@ -3,10 +3,9 @@
 Readers rebuild other caches themselves.
 """
 
-from dataclasses import dataclass
-
 from socialsite.ids import AccountId
 from socialsite.maintenance.scanning import OnProgress, ignore_progress
+from socialsite.service import Part
 from timelines.audit import Audit, AuditReport
 from timelines.audit.context import AuditContext
 from timelines.fanout.rebuild_timelines import RebuildService
@@ -15,8 +14,7 @@ MAX_AUDITS = 4
 SECOND_CHECK_AFTER_S = 0.05  # the site does not run during a restore
 
 
-@dataclass(kw_only=True, slots=True)
-class RebuildAfterRestore:
+class RebuildAfterRestore(Part):
     context: AuditContext
     rebuilding: RebuildService
 

@@ -6,7 +6,6 @@ Times are shifted so that the newest post is three minutes old at the first load
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
@@ -19,6 +18,7 @@ from accounts.errors import HandleTaken
 from socialsite.batches import batches
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId
+from socialsite.service import Part
 from timelines.importing.graph import GraphImport, GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions, compute_shift
@@ -60,8 +60,7 @@ class PublicList(msgspec.Struct, frozen=True):
     members: list[str]
 
 
-@dataclass(kw_only=True, slots=True)
-class DemoLoader:
+class DemoLoader(Part):
     accounts: AccountService
     reading: ReadingService
     reactions: ReactionsService

@@ -1,7 +1,6 @@
 """Mails that sum up the unread notifications of an account, daily or weekly, if the account chose them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.utils.translation import override
@@ -12,6 +11,7 @@ from accounts.mail.values import DIGEST_PERIODS_MS
 from socialsite.batches import group_by
 from socialsite.ids import AccountId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Part
 from timelines.notifications.kinds import KINDS, NotificationKind
 from timelines.notifications.notification import VisibleNotification
 from timelines.notifications.service import NotificationService
@@ -22,8 +22,7 @@ NOTIFICATIONS_PER_DIGEST = 50
 NAMES_PER_LINE = 3
 
 
-@dataclass(kw_only=True, slots=True)
-class DigestService:
+class DigestService(Part):
     mails: MailRepository
     mail: MailService
     notifications: NotificationService

@@ -25,6 +25,7 @@ from accounts.models import Account
 from accounts.profile_texts import LINK_FIELD
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
+from socialsite.service import Part
 from socialsite.store import Store
 from socialsite.web.responses import format_iso_time
 from timelines.author_timelines.repository import AuthorTimelineRepository
@@ -61,8 +62,7 @@ Progress = Callable[[int, int], Awaitable[None]]
 """Stores the number of finished steps and the number of all steps."""
 
 
-@dataclass(kw_only=True, slots=True)
-class ArchiveSources:
+class ArchiveSources(Part):
     """The repositories from which an archive is written."""
 
     store: Store

@@ -4,13 +4,12 @@ Readers do not see this data, because the state of the account is already "delet
 the counts of other accounts.
 """
 
-from dataclasses import dataclass
-
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.job_queue import JobQueue
+from socialsite.service import Part
 from socialsite.store import Store
 from socialsite.store.key_families import list_private_keys
 from timelines.author_timelines.repository import AuthorTimelineRepository
@@ -42,8 +41,7 @@ async def request_purge(outbox: JobQueue, account_id: AccountId) -> None:
     await outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
 
-@dataclass(kw_only=True, slots=True)
-class AccountPurge:
+class AccountPurge(Part):
     """Removes posts, follows, lists, blocks, mutes and caches of one account."""
 
     store: Store

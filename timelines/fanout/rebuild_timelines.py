@@ -5,11 +5,11 @@ they are outdated after an import, a restore or a repaired fault.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
+from socialsite.service import Part
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.author_timelines.merging import merge_nearest
 from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
@@ -27,8 +27,7 @@ POSTS_PER_AUTHOR = 100  # posts of one account in one read
 POSTS_PER_BATCH = 500
 
 
-@dataclass(kw_only=True, slots=True)
-class RebuildService:
+class RebuildService(Part):
     """Invalidates caches and rebuilds them. A rebuild may be repeated, and may run while the site serves requests."""
 
     reading: ReadingService

@@ -9,7 +9,6 @@ large fan-out.
 
 from collections.abc import Awaitable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 import msgspec
@@ -20,6 +19,7 @@ from socialsite.analytics.meter import Meter
 from socialsite.concurrency import run_all_to_end, run_together
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.recipes.job import PermanentFailure
+from socialsite.service import Part
 from timelines import jobs
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostInvalid
@@ -51,8 +51,7 @@ PASSES_PER_NODE, MAX_PASSES = 3, 12
 """The number of passes that are read together, per node and at most."""
 
 
-@dataclass(kw_only=True, slots=True)
-class FanOutService:
+class FanOutService(Part):
     """Performs the jobs of the outbox."""
 
     posts: PostRepository

@@ -1,10 +1,10 @@
 """Finds the hashtags that everybody may see, for trends and completion."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from accounts.accounts.service import AccountService
+from socialsite.service import Part
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
@@ -16,8 +16,7 @@ FIRST_DEPTH, SECOND_DEPTH = 3, 30
 The second number is used only if the first search finds too few hashtags."""
 
 
-@dataclass(kw_only=True, slots=True)
-class PublicHashtags:
+class PublicHashtags(Part):
     hashtag_timelines: HashtagTimelines
     posts: PostRepository
     accounts: AccountService

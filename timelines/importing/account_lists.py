@@ -17,6 +17,7 @@ from accounts.errors import AccountNotFound
 from socialsite.errors import ApiError, NewcomerLimited, Unavailable
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.service import Part
 from socialsite.site_host import remove_own_host
 from timelines.errors import ListNotFound
 from timelines.exporting.repository import RecordImported
@@ -106,8 +107,7 @@ def _find_separator(text: TextIOWrapper) -> str:
     return max(SEPARATORS, key=lambda separator: len(next(csv.reader([first], delimiter=separator), [])))
 
 
-@dataclass(kw_only=True, slots=True)
-class AccountListsImport:
+class AccountListsImport(Part):
     """Applies rows. `following` has no notifications."""
 
     accounts: AccountService

@@ -18,6 +18,7 @@ from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.batches import batches
 from socialsite.concurrency import run_all_to_end
 from socialsite.ids import AccountId
+from socialsite.service import Part
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.repository import Follows
 from timelines.importing.lines import LineFile, LineRefused, Tally
@@ -44,8 +45,7 @@ class GraphOptions:
     dry_run: bool = False
 
 
-@dataclass(kw_only=True, slots=True)
-class GraphImport:
+class GraphImport(Part):
     """Imports a follow graph. It counts new `follows`, `standing` (existing follows), `self_loop` and `accounts`."""
 
     accounts: AccountService

@@ -20,6 +20,7 @@ from socialsite.concurrency import run_all_to_end
 from socialsite.errors import ApiError, RateLimited, Unavailable
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.service import Part
 from timelines.author_timelines.repository import PublicTimelineRepository
 from timelines.errors import MediaInvalid, MediaQuotaReached
 from timelines.exporting.repository import RecordImported
@@ -125,8 +126,7 @@ class RowReader:
             self.slice_end = slice_end
 
 
-@dataclass(kw_only=True, slots=True)
-class PostsImport:
+class PostsImport(Part):
     """Imports posts.
 
     It counts new `posts` and `pictures`, `standing` (imported before, or posts of this site), `deleted`, `replies` and

@@ -6,12 +6,12 @@ A boost becomes a bookmark, because a boost is delivered to followers. No accoun
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 
 from socialsite.batches import batches
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId
+from socialsite.service import Part
 from timelines.exporting.repository import BOOKMARK, LIKE, RecordImported
 from timelines.importing.account_archive import MarkedPost
 from timelines.importing.lines import Tally
@@ -27,8 +27,7 @@ from timelines.visibility.rights import ViewContext
 POSTS_PER_READ, WRITES_AT_ONCE = 100, 10
 
 
-@dataclass(kw_only=True, slots=True)
-class ReactionsImport:
+class ReactionsImport(Part):
     """Counts new `likes` and `bookmarks`, and `standing`, which the account has already."""
 
     pipeline: ReadPipeline

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -20,6 +19,7 @@ import structlog
 from socialsite.disk import is_storage_failure
 from socialsite.ids import AccountId
 from socialsite.recipes.job import PermanentFailure, make_job_decoder
+from socialsite.service import Part
 from socialsite.store import StoreUnavailable
 from timelines.media.media import CONTENT_TYPES, Crop, Media, MediaSize, media_file, parse_name, upload_file
 from timelines.media.repository import MediaRows
@@ -78,8 +78,7 @@ encode_job = msgspec.msgpack.Encoder().encode
 decode_job: Callable[[bytes], EncodePicture] = make_job_decoder(EncodePicture)
 
 
-@dataclass(kw_only=True, slots=True)
-class MediaProcessing:
+class MediaProcessing(Part):
     rows: MediaRows
     files: MediaFiles
 

@@ -8,11 +8,11 @@ Notifications about posts need no entry, because their jobs are in the outbox.
 import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Part
 from socialsite.store import Store, StoreError
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys
@@ -76,8 +76,7 @@ class PendingNotifications:
             await self._jobs[self._key].execute("ZREM", self._key, *members)
 
 
-@dataclass(kw_only=True, slots=True)
-class PendingNotificationService:
+class PendingNotificationService(Part):
     """Tracks and delivers pending entries.
 
     If an entry cannot be stored, the action itself still succeeds, but its notification is lost in a crash.

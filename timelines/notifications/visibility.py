@@ -1,13 +1,13 @@
 """Decides which notifications a reader may see. The sources are read for each page, so the result is current."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.service import Part
 from socialsite.store import Command, Key, Read, Reply, Store
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import Notification, VisibleNotification
@@ -23,8 +23,7 @@ FindReported = Callable[[Sequence[PostId]], Awaitable[Mapping[PostId, Author]]]
 """A function that returns the account that each of the reports is about."""
 
 
-@dataclass(kw_only=True, slots=True)
-class NotificationVisibility:
+class NotificationVisibility(Part):
     """A notification is visible if its cause exists, its actor may be shown, and the reader may see its post.
 
     The reader must not have muted the thread of the post.

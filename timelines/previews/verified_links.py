@@ -5,7 +5,6 @@ A check is recorded before the page is fetched, so that repeated jobs and edits 
 
 import asyncio
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import structlog
 from django.conf import settings
@@ -18,6 +17,7 @@ from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, worker_caller
 from socialsite.outgoing.requests import OutgoingClient
 from socialsite.recipes.job_queue import JobQueue
+from socialsite.service import Part
 from socialsite.store import StoreUnavailable
 from timelines.previews.page import decode_page, read_links
 from timelines.previews.preview import find_link
@@ -27,8 +27,7 @@ CHECK_INTERVAL_MS = 3_600_000
 log = structlog.stdlib.get_logger("timelines.previews")
 
 
-@dataclass(kw_only=True, slots=True)
-class VerifiedLinkService:
+class VerifiedLinkService(Part):
     accounts: AccountRepository
     preview_queue: JobQueue
     outgoing: OutgoingClient

@@ -5,13 +5,13 @@ the blocked words whose first word it contains, so that most texts cost one set 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
 from accounts.errors import FieldErrors
+from socialsite.service import Part
 from socialsite.site.hosts import compile_hosts, is_blocked_host
 from socialsite.site.service import SiteService
 from timelines.errors import PostInvalid
@@ -37,8 +37,7 @@ def _lookup_words(text: str) -> set[str]:
     return {word[0] if is_unspaced(word) else word for word in split_words(text)}
 
 
-@dataclass(kw_only=True, slots=True)
-class BlockedContent:
+class BlockedContent(Part):
     """Checks texts by the newest rules of the site."""
 
     site: SiteService

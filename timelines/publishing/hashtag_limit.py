@@ -5,13 +5,14 @@ the daily number is not indexed.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from msgspec import structs
 
 from socialsite.concurrency import run_together
 from socialsite.limits import ActionLimits, Caller
+from socialsite.service import Part
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.posts.post import PUBLIC, Post
 from timelines.text.linkify import find_hashtags
@@ -37,8 +38,7 @@ class TakenHashtags(NamedTuple):
         return structs.replace(post, details=structs.replace(post.extra, unindexed_hashtags=unindexed))
 
 
-@dataclass(kw_only=True, slots=True)
-class NewHashtagLimit:
+class NewHashtagLimit(Part):
     """Counts the new hashtags of each author."""
 
     limits: ActionLimits

@@ -1,11 +1,12 @@
 """First posts with links, which wait for a look by staff if the site is set so."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from django.utils.translation import gettext as _
 
 from socialsite.ids import AccountId
+from socialsite.service import Part
 from socialsite.site.service import SiteService
 from timelines.author_timelines.repository import AuthorTimelineRepository
 from timelines.errors import PostInvalid
@@ -20,8 +21,7 @@ FIRST_ENTRIES_READ, FIRST_POSTS = 50, 10
 """An author with FIRST_POSTS posts, or with a post that has a link, among so many newest entries is not held."""
 
 
-@dataclass(kw_only=True, slots=True)
-class FirstLinks:
+class FirstLinks(Part):
     """Decides which posts wait for staff."""
 
     posts: PostRepository

@@ -13,6 +13,7 @@ from socialsite.analytics.meter import Meter
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
 from socialsite.recipes.job_queue import JobQueue
+from socialsite.service import Part
 from socialsite.store.aof import wait_for_aof_during
 from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
@@ -39,8 +40,7 @@ class Reservation:
     is_new: bool = False
 
 
-@dataclass(kw_only=True, slots=True)
-class PostWriter:
+class PostWriter(Part):
     """Reserves ids, writes posts, adds them to the author's timelines and announces them."""
 
     ids: PostIdGenerator

@@ -4,10 +4,10 @@ Publishing does this before the response, and the worker repeats it. Each step m
 """
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 
 from socialsite.concurrency import run_all_to_end, run_together
 from socialsite.ids import PostId
+from socialsite.service import Part
 from timelines.author_timelines.hashtag_timelines import HashtagTimelines
 from timelines.author_timelines.repository import AuthorTimelineRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
@@ -20,8 +20,7 @@ from timelines.posts.stored_values import PostState
 from timelines.search.indexing import SearchIndexer
 
 
-@dataclass(kw_only=True, slots=True)
-class TimelineWriter:
+class TimelineWriter(Part):
     """Adds a stored post to the timelines, or removes a deleted post from them."""
 
     posts: PostRepository

@@ -5,7 +5,6 @@ replace an undelivered message by its repetition.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 import structlog
@@ -21,6 +20,7 @@ from socialsite.encryption import unseal
 from socialsite.ids import TimeSource, ms_from_id
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused, OutgoingResponse
 from socialsite.recipes.job import RetryLater, make_job_decoder
+from socialsite.service import Part
 from timelines.graph.repository import Follows
 from timelines.media.links import picture_link
 from timelines.notifications.notification import VisibleNotification
@@ -40,8 +40,7 @@ decode_job: Callable[[bytes], PushJob] = make_job_decoder(PushJob)
 log = structlog.stdlib.get_logger("timelines.push")
 
 
-@dataclass(kw_only=True, slots=True)
-class PushSending:
+class PushSending(Part):
     push_subscriptions: PushSubscriptions
     push: PushService
     notifications: NotificationService

@@ -7,11 +7,11 @@ continues.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from socialsite.concurrency import run_together
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.job_queue import JobQueue
+from socialsite.service import Part
 from socialsite.store import NotDurable as NotConfirmed
 from timelines.errors import PostNotFound, PostUnconfirmed
 from timelines.jobs import DeleteBoostsOfPost, encode_job
@@ -28,8 +28,7 @@ BOOSTS_PER_ROUND = 200
 """The number of boosts that one request or one round of the worker deletes (about 0.1 s)."""
 
 
-@dataclass(kw_only=True, slots=True)
-class BoostService:
+class BoostService(Part):
     """Writes and removes boosts. The caller checks who may boost which post."""
 
     reactions: Reactions

@@ -1,10 +1,10 @@
 """Notifies the accounts that boosted or quoted a post of its edits, because they show the post to others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from socialsite.concurrency import run_together
+from socialsite.service import Part
 from timelines.notifications.kinds import QUOTED_UPDATE, UPDATE
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import ABOVE_ALL_IDS
@@ -18,8 +18,7 @@ NOTIFIED_QUOTES: Final = 100
 """The newest boosters and quotes of a post are notified, so that an edit costs a worker less than a second."""
 
 
-@dataclass(kw_only=True, slots=True)
-class EditNotifications:
+class EditNotifications(Part):
     reactions: Reactions
     quotes: QuoteRepository
     posts: PostRepository

@@ -7,9 +7,10 @@ contain posts that are also merged in. Readers remove duplicates, so pages are t
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from socialsite.ids import AccountId, TimeSource, ms_from_id
+from socialsite.service import Part
 from socialsite.store import Repository
 from timelines import keys
 from timelines.graph.repository import Follows
@@ -37,8 +38,7 @@ class FanOutOnReadAuthors(Repository):
         await self._timelines[key].execute("ZREM", key, *account_ids)
 
 
-@dataclass(kw_only=True, slots=True)
-class FanOutOnRead:
+class FanOutOnRead(Part):
     """Decides whether a post is pushed to homes or merged in when they are read.
 
     An author is added to the set above `pull_threshold` followers. If it is 0, no author is added, and posts of authors

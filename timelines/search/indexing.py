@@ -5,7 +5,6 @@ pending. Posts that could not be removed from the index are hidden, because read
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import structlog
@@ -15,6 +14,7 @@ from accounts.domain import Author
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.service import Part
 from socialsite.store import Store, StoreUnavailable
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys
@@ -57,8 +57,7 @@ class PendingSearchPosts:
             await self._component[self._key].execute("ZREM", self._key, *ids)
 
 
-@dataclass(kw_only=True, slots=True)
-class SearchIndexer:
+class SearchIndexer(Part):
     """Adds posts and names to the search index, and removes them. Every call may be repeated."""
 
     index: PostIndex
