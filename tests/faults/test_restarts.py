@@ -8,7 +8,6 @@ import contextlib
 import os
 import random
 import signal
-import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from tests.support.load import TimedLoad
 from tests.support.outages import count_jobs
+from tests.support.processes import Peak
 from tests.support.redis_server import RedisServer
 from tests.support.rolling import ResumingClient
 from tests.support.sites import QuickstartSite, running_site
@@ -57,29 +57,17 @@ class Persistent(ResumingClient):
             await asyncio.sleep(wait_s * random.uniform(0.5, 1))
 
 
-class BusiestTenth:
+class BusiestTenth(Peak):
     """Within `with`: the most commands that the site's Redis performed in a tenth of a second."""
 
     def __init__(self, site: QuickstartSite) -> None:
-        self.most = 0
-        self._site = site
-        self._over = threading.Event()
-        self._looking = threading.Thread(target=self._look)
+        super().__init__(self._count_new)
+        self._client, self._before = site.redis(), 0
+        self._count_new()
 
-    def __enter__(self) -> "BusiestTenth":
-        self._looking.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._looking.join()
-
-    def _look(self) -> None:
-        with self._site.redis() as client:
-            before = int(client.info("stats")["total_commands_processed"])
-            while not self._over.wait(0.1):
-                now = int(client.info("stats")["total_commands_processed"])
-                self.most, before = max(self.most, now - before), now
+    def _count_new(self) -> int:
+        before, self._before = self._before, int(self._client.info("stats")["total_commands_processed"])
+        return self._before - before
 
 
 @contextlib.asynccontextmanager

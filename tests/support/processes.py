@@ -4,8 +4,10 @@ import contextlib
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Self
 
 
 def threads_of(pid: int) -> int:
@@ -50,16 +52,16 @@ def is_receive_queue_empty(server_port: int, client_port: int) -> bool:
     return False
 
 
-class PeakThreadCounter:
-    """Within `with`: the largest number of threads of a process, sampled ten times a second."""
+class Peak:
+    """Within `with`: the largest number that `measure` returns, called ten times a second."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self.most = self.at_first = threads_of(pid)
+    def __init__(self, measure: Callable[[], int]) -> None:
+        self._measure = measure
+        self.most = 0
         self._over = threading.Event()
         self._looking = threading.Thread(target=self._look)
 
-    def __enter__(self) -> "PeakThreadCounter":
+    def __enter__(self) -> Self:
         self._looking.start()
         return self
 
@@ -69,7 +71,15 @@ class PeakThreadCounter:
 
     def _look(self) -> None:
         while not self._over.wait(0.1):
-            self.most = max(self.most, threads_of(self._pid))
+            self.most = max(self.most, self._measure())
+
+
+class PeakThreadCounter(Peak):
+    """The largest number of threads of a process. `at_first` is their number at the beginning."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(partial(threads_of, pid))
+        self.most = self.at_first = threads_of(pid)
 
 
 @contextlib.contextmanager

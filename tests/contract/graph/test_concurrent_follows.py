@@ -78,6 +78,18 @@ class RestlessPairs(KeyDataShardedConnection):
         return replies
 
 
+async def read_all(side: EdgeList[int], read_ids: list[int], limit: int, cursor: PassCursor = FIRST_PASS) -> None:
+    """Add the ids of passes to `read_ids`, up to the last follower."""
+    for _ in range(400):
+        page = await side.next_pass(ALICE, cursor, limit)
+        assert len(page.ids) <= limit
+        read_ids.extend(page.ids)
+        if page.next is None:
+            return
+        cursor = page.next
+    raise AssertionError("the passes do not end")
+
+
 async def test_unfollows_during_a_pass_do_not_end_it_early(store: Store, follows: Follows) -> None:
     """Sizes are read before members: a partition that shrinks in between must not hide later partitions."""
     ids = range(2, 202)
@@ -90,12 +102,7 @@ async def test_unfollows_during_a_pass_do_not_end_it_early(store: Store, follows
             gone.add(id)
             await follows.remove(AccountId(id), ALICE)
 
-    side = EdgeList[int](RestlessPairs(store, leave), keys.followers)
-    cursor: PassCursor | None = FIRST_PASS
-    while cursor is not None:
-        page = await side.next_pass(ALICE, cursor, 7)
-        cursor = page.next
-        read_ids.extend(page.ids)
+    await read_all(EdgeList[int](RestlessPairs(store, leave), keys.followers), read_ids, 7)
     assert len(read_ids) == len(set(read_ids))
     assert set(ids) - gone <= set(read_ids)
 
@@ -111,15 +118,7 @@ async def test_a_new_follow_during_a_pass_skips_no_other_follower(store: Store, 
             await follows.remove(AccountId(id), ALICE)
             await follows.add(Follow(AccountId(id), ALICE, 1_000_000))
 
-    side = EdgeList[int](RestlessPairs(store, come_back), keys.followers)
-    cursor: PassCursor | None = FIRST_PASS
-    for _ in range(400):
-        page = await side.next_pass(ALICE, cursor, 7)
-        cursor = page.next
-        read_ids.extend(page.ids)
-        if cursor is None:
-            break
-    assert cursor is None
+    await read_all(EdgeList[int](RestlessPairs(store, come_back), keys.followers), read_ids, 7)
     assert set(read_ids) == set(ids)
 
 
@@ -135,13 +134,7 @@ async def test_old_edges_imported_during_a_pass_skip_no_follower(store: Store, f
             if (id := next(imported, None)) is not None:
                 await follows.add(Follow(AccountId(id), ALICE, 900))
 
-    side = EdgeList[int](RestlessPairs(store, bring), keys.followers)
-    cursor: PassCursor | None = FIRST_PASS
-    while cursor is not None:
-        page = await side.next_pass(ALICE, cursor, limit)
-        cursor = page.next
-        assert len(page.ids) <= limit
-        read_ids.extend(page.ids)
+    await read_all(EdgeList[int](RestlessPairs(store, bring), keys.followers), read_ids, limit)
     assert set(ids) <= set(read_ids)
 
 
@@ -157,10 +150,5 @@ async def test_a_new_follow_after_equal_times_skips_no_other_follower(store: Sto
 
     side = EdgeList[int](RestlessPairs(store, come_back, partitions=1), keys.followers)
     read_ids: list[int] = []
-    cursor: PassCursor | None = PassCursor(0, 5, 10)
-    for _ in range(5):
-        if cursor is not None:
-            page = await side.next_pass(ALICE, cursor, 3)
-            cursor = page.next
-            read_ids.extend(page.ids)
+    await read_all(side, read_ids, 3, PassCursor(0, 5, 10))
     assert set(read_ids) == {2, 3, 4, 5}
