@@ -43,7 +43,7 @@ async def choose(request: SiteRequest) -> HttpResponse:
 
 
 def _as_json(chosen: dict[str, str]) -> dict[str, str]:
-    """Return the choices of the frozen JSON (socialsite/own_json.py)."""
+    """Return the choices of the frozen JSON (docs/reference/interface.md)."""
     return {name: value for name, value in chosen.items() if name != "text_size"}
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from django.urls import resolve
 
 import socialsite.asgi  # noqa: F401 - imports the modules of all declarations
-from socialsite.own_json import ENTITIES, OWN_JSON
 from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
 from socialsite.store.key_families import FAMILIES, KeyFamily
 from tests.support.routes import Route, api_routes
@@ -86,36 +85,9 @@ def build_limit_table(_: str) -> str:
     return build_table("rule | a minute", rows)
 
 
-def build_json_table(_: str) -> str:
-    """Return the table of the JSON of pages and actions."""
-    rows = [
-        [list_members(each.members) or "`{}`", list_addresses(each.get), list_addresses(each.post)] for each in OWN_JSON
-    ]
-    return build_table("answer | to GET | to POST", rows)
-
-
-def build_entity_table(_: str) -> str:
-    """Return the table of the objects that several addresses answer."""
-    return build_table("object | members", [[name, list_members(members)] for name, members in ENTITIES.items()])
-
-
-def list_members(members: str) -> str:
-    """Return the members as code, with their question marks. Objects and "..." are plain."""
-    return ", ".join(
-        "…" if name == "..." else name if name in ENTITIES else f"`{name.rstrip('?')}`{'?' * name.endswith('?')}"
-        for name in members.split()
-    )
-
-
-def list_addresses(addresses: str) -> str:
-    return ", ".join(f"`{each}`" for each in addresses.split())
-
-
 TABLES: dict[str, tuple[Path, Callable[[str], str]]] = {
     "keys": (REFERENCE / "keys.md", build_key_table),
     "limits": (REFERENCE / "interface.md", build_limit_table),
-    "json": (REFERENCE / "interface.md", build_json_table),
-    "objects": (REFERENCE / "interface.md", build_entity_table),
     "addresses": (REFERENCE / "client-api.md", build_api_table),
 }
 """The document and the function of each kind of table. The rest of the name is the argument of the function."""

@@ -1,4 +1,4 @@
-"""Compare the JSON of the site's own addresses with its declarations in socialsite/own_json.py."""
+"""Compare the JSON of the site's own addresses with its declaration, the tables of docs/reference/interface.md."""
 
 import ast
 import inspect
@@ -7,15 +7,16 @@ import sys
 import textwrap
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import httpx
 from django.urls import Resolver404, resolve
 
-from socialsite.own_json import ENTITIES, OWN_JSON, OwnJson
 from socialsite.web.requests import is_api_path
 from tests.support.routes import PACKAGES, routes
 
+INTERFACE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "interface.md"
 ELSEWHERE = ("/oauth/", "/nodeinfo/", "/.well-known/")
 """Prefixes of the addresses whose JSON belongs to the client API or to a standard."""
 RESPONDERS = {"json_response", "respond", "done"}
@@ -24,7 +25,30 @@ ERROR_MEMBERS = {"error", "message", "fields"}
 
 
 class UndeclaredJson(AssertionError):
-    """An address answers JSON, or members of it, that socialsite/own_json.py does not declare."""
+    """An address answers JSON, or members of it, that docs/reference/interface.md does not declare."""
+
+
+class OwnJson(NamedTuple):
+    """The members of an answer, and the addresses that answer it to GET and to POST.
+
+    A name with "?" may be absent, "…" stands for further members, and a capital begins one of the ENTITIES.
+    """
+
+    members: str
+    get: str = ""
+    post: str = ""
+
+
+def read_rows(header: str) -> list[list[str]]:
+    """Return the cells of the table of interface.md with this header, without commas and marks of code."""
+    table = INTERFACE.read_text().partition(f"\n| {header} |\n")[2].partition("\n\n")[0]
+    return [[re.sub("[`,]", "", cell).strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()[1:]]
+
+
+ENTITIES = dict(read_rows("object | members"))
+OWN_JSON = [
+    OwnJson(members.replace("{}", ""), *addresses) for members, *addresses in read_rows("answer | to GET | to POST")
+]
 
 
 def bare(address: str) -> str:
@@ -36,8 +60,8 @@ def describes(declared: OwnJson, members: set[str]) -> bool:
     """Return whether an answer with these members is declared."""
     names = " ".join(ENTITIES.get(each, each) for each in declared.members.split()).split()
     known = {name.removesuffix("?") for name in names}
-    required = {name for name in names if name[-1] not in "?."}
-    return required <= members and ("..." in known or members <= known)
+    required = {name for name in names if name[-1] not in "?…"}
+    return required <= members and ("…" in known or members <= known)
 
 
 def find_declared(method: str, address: str) -> list[OwnJson]:

@@ -1,4 +1,4 @@
-"""The JSON of the site's own addresses is that of socialsite/own_json.py, and an undeclared one fails a test."""
+"""The JSON of the site's own addresses is that of docs/reference/interface.md, and an undeclared one fails a test."""
 
 from types import ModuleType
 from typing import Any
@@ -8,12 +8,18 @@ from django.http import HttpResponse
 from django.test import override_settings
 from django.urls import path
 
-from socialsite.own_json import ENTITIES, OwnJson
 from socialsite.urls import urlpatterns
 from socialsite.web.requests import SiteRequest, dispatch_by_method
 from socialsite.web.responses import json_response, respond
 from tests.support.browser import HttpBrowser
-from tests.support.own_json import UndeclaredJson, answering_addresses, declared_addresses, describes
+from tests.support.own_json import (
+    ENTITIES,
+    OwnJson,
+    UndeclaredJson,
+    answering_addresses,
+    declared_addresses,
+    describes,
+)
 
 
 def test_exactly_the_declared_addresses_answer_json() -> None:
