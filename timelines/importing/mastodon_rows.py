@@ -1,17 +1,27 @@
 """Parses the activities of an archive of Mastodon, or of this site, as rows (ActivityPub, 6.2)."""
 
+import html
+import re
 from functools import partial
 
 from accounts.domain import QUOTE_POLICIES
 from timelines.importing.html_text import html_to_text
 from timelines.importing.json_values import Json, focus_of, is_true, link_of, links_of, object_of, objects_of, text_of
-from timelines.importing.lines import LineRefused, check_length
+from timelines.importing.lines import TEXT_MAX_LENGTH, LineRefused, check_length
 from timelines.importing.mentions import add_host, host_of
 from timelines.posts.post import SHORT_TEXTS
 from timelines.publishing.edits import VERSIONS_CAP
 
 EVERYBODY = "https://www.w3.org/ns/activitystreams#Public"
 PUBLIC_NAMES = frozenset({EVERYBODY, "as:Public", "Public"})  # ActivityPub, 5.6
+
+QUOTED = re.compile(
+    r'<(p|span) class="quote-inline">(?:<br ?/?>)*RE: <a [^>]{0,99}?href="(https?://[^"]{1,2000})"[^>]{0,999}>'
+    r".{0,4000}?</a></\1>",
+    re.DOTALL,
+)
+"""What Mastodon, Misskey and Akkoma add to the HTML of a post that quotes another one. The second group is its URL."""
+QUOTED_NAMES = ("quoteUrl", "quoteUri", "quote", "_misskey_quote")
 
 
 def parse_activity(base_url: str, item: Json) -> Json:
@@ -42,6 +52,7 @@ def parse_activity(base_url: str, item: Json) -> Json:
         "in_reply_to": link_of(note, "inReplyTo") or None,
         "audience": audience,
         "quote_policy": next((each for each in QUOTE_POLICIES if each == note.get("quotePolicy")), None),
+        "quoted_url": _quoted_url(note),
         "versions": [each for each in versions[-VERSIONS_CAP:] if each["text"] or each["media"]],
         **_parse_content(note, host),
     }
@@ -53,15 +64,13 @@ def _parse_content(note: Json, host: str) -> Json:
     if source.get("mediaType") == "text/plain" and isinstance(source.get("content"), str):
         text = check_length(source["content"])
     else:
-        contents = [text_of(note, "content"), *object_of(note, "contentMap").values()]
-        content = next((each for each in contents if isinstance(each, str) and each), "")
         mentions = [tag for tag in objects_of(note, "tag") if tag.get("type") == "Mention"]
-        text = html_to_text(check_length(content), partial(_name_mention, mentions))
+        text = html_to_text(QUOTED.sub("", check_length(_content_of(note))), partial(_name_mention, mentions))
     options = [
         name for kind in ("oneOf", "anyOf") for each in objects_of(note, kind) if (name := text_of(each, "name"))
     ]
     short_texts = {each.name: text_of(note, each.activity_name) for each in SHORT_TEXTS}
-    if not text.strip() and not objects_of(note, "attachment"):
+    if not text.strip() and not objects_of(note, "attachment") and not _quoted_url(note):
         text, short_texts["spoiler_text"] = short_texts["spoiler_text"], ""  # as in Mastodon
     return {
         "text": add_host(text, f"@{host}") if host else text,
@@ -81,6 +90,19 @@ def _parse_content(note: Json, host: str) -> Json:
         if options
         else None,
     }
+
+
+def _content_of(note: Json) -> str:
+    contents = [text_of(note, "content"), *object_of(note, "contentMap").values()]
+    return next((each for each in contents if isinstance(each, str) and each), "")
+
+
+def _quoted_url(note: Json) -> str:
+    """Return the page of the quoted post, or else its id, or ""."""
+    if found := QUOTED.search(_content_of(note)[:TEXT_MAX_LENGTH]):
+        return html.unescape(found[2])
+    urls = (link_of(note, name) for name in QUOTED_NAMES)
+    return next((each for each in urls if each.startswith(("https://", "http://"))), "")
 
 
 def _name_mention(mentions: list[Json], name: str, url: str) -> str:

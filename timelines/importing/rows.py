@@ -72,6 +72,7 @@ class _Row(_Content, kw_only=True):
     in_reply_to: str | int | None = None
     audience: Literal["public", "unlisted", "followers"] = "public"
     quote_policy: QuotePolicy | None = None
+    quoted_url: str = ""
     versions: Annotated[tuple[_Content, ...], msgspec.Meta(max_length=VERSIONS_CAP)] = ()
 
 
@@ -161,13 +162,11 @@ class RowRules:
             handle=parse_handle(row.author),
             at_ms=self._parse_time(row.created_at),
             reply_to=None if row.in_reply_to is None else f"{self.scope}{row.in_reply_to}",
-            versions=tuple(
-                self._parse_version(each, number, row.quote_policy) for number, each in enumerate((*row.versions, row))
-            ),
+            versions=tuple(self._parse_version(each, number, row) for number, each in enumerate((*row.versions, row))),
             audience=AUDIENCE_BY_NAME[row.audience],
         )
 
-    def _parse_version(self, content: _Content, version: int, quote_policy: QuotePolicy | None) -> RowVersion:
+    def _parse_version(self, content: _Content, version: int, row: _Row) -> RowVersion:
         short_texts: dict[str, Any] = {
             each.name: self._parse_short(each, getattr(content, each.name)) for each in SHORT_TEXTS
         }
@@ -178,14 +177,21 @@ class RowRules:
             poll=None if content.poll is None else self._parse_poll(content.poll),
             version=version,
             edited_ms=self._parse_edited(content.edited_at) if version and content.edited_at else None,
-            quote_policy=quote_policy,
+            quote_policy=row.quote_policy,
         )
-        text = self._check_text(content.text, may_be_empty=bool(content.media))
+        text = self._parse_text(content, row.quoted_url)
         texts = [each for _form_name, each in texts_of(text, details)]
         if any(map(self.refuses, [*texts, *(each.description for each in content.media)])):
             raise LineRefused("blocked")
         pictures = {each.file: each for each in reversed(content.media)}  # the first of those with the same file
         return RowVersion(text, details, tuple(pictures.values())[::-1])
+
+    def _parse_text(self, content: _Content, quoted_url: str) -> str:
+        """Return the text, with the URL of the quoted post in a line at its end if there is room for it."""
+        if quoted_url and quoted_url not in content.text:
+            with suppress(LineRefused):
+                return self._check_text(f"{content.text}\n{quoted_url}", may_be_empty=False)
+        return self._check_text(content.text, may_be_empty=bool(content.media))
 
     def _parse_poll(self, poll: _PollRow) -> Poll:
         try:

@@ -140,3 +140,54 @@ async def test_the_file_of_the_posts_alone_is_imported(
 def test_another_file_than_that_of_the_posts_is_refused(content: bytes) -> None:
     with pytest.raises(ArchiveUnreadable):
         read_rows(content)
+
+
+QUOTED_PAGE = "https://other.example/@bob/117"
+FALLBACKS = {
+    "mastodon": (
+        f'<p class="quote-inline">RE: <a href="{QUOTED_PAGE}" target="_blank" rel="nofollow noopener"><span '
+        'class="invisible">https://</span><span class="ellipsis">other.example/@bob</span><span class="invisible">/117'
+        "</span></a></p><p>Look</p>"
+    ),
+    "misskey": f'<p>Look<span class="quote-inline"><br><br>RE: <a href="{QUOTED_PAGE}">{QUOTED_PAGE}</a></span></p>',
+    "without": "<p>Look</p>",
+    "other": f'<p>Look</p><p class="quote-inline">At <a href="{QUOTED_PAGE}">{QUOTED_PAGE}</a></p>',
+}
+
+
+@pytest.mark.parametrize("name", FALLBACKS)
+@pytest.mark.parametrize("field", ["quoteUrl", "quoteUri", "quote", "_misskey_quote"])
+async def test_a_post_keeps_the_address_of_what_it_quotes(
+    services: Services, world: World, name: str, field: str
+) -> None:
+    """mastodon/mastodon#36963, glitch-soc/mastodon#3340: some posts have the address only in a field."""
+    alice = await world.person("alice")
+    quote = note(1, FALLBACKS[name], **{field: QUOTED_PAGE})
+    await import_file(services, alice.id, zipped({"outbox.json": outbox(quote)}))
+    (post,) = await read_profile_posts(services, "alice")
+    assert post.text == ("Look\n\nAt " if name == "other" else "Look\n") + QUOTED_PAGE
+
+
+async def test_a_post_without_room_for_the_address_of_what_it_quotes_is_imported(
+    services: Services, world: World
+) -> None:
+    """Mastodon adds the line after it has counted."""
+    alice, text = await world.person("alice"), "x" * 490
+    quote = note(1, FALLBACKS["mastodon"].replace("Look", text), quote="https://other.example/users/bob/117")
+    done = await import_file(services, alice.id, zipped({"outbox.json": outbox(quote)}))
+    assert ([post.text for post in await read_profile_posts(services, "alice")], done.refused) == ([text], {})
+
+
+async def test_a_quote_with_only_a_warning_keeps_it(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    quote = note(1, "", quote=QUOTED_PAGE, summary="Spiders")
+    await import_file(services, alice.id, zipped({"outbox.json": outbox(quote)}))
+    (post,) = await read_profile_posts(services, "alice")
+    assert (post.text, post.extra.spoiler_text) == (QUOTED_PAGE, "Spiders")
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "at://x/y", 7, None, ["https://"]])
+def test_an_address_of_a_quoted_post_that_is_no_page_is_left_out(url: object) -> None:
+    (row,), refused = read_rows(zipped({"outbox.json": outbox(note(1, "<p>Look</p>", quoteUrl=url))}))
+    assert row["quoted_url"] in ("", "https://")
+    assert not refused
