@@ -14,6 +14,8 @@ from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 SECONDS_PER_HOUR = 3_600
+LONGEST_MINUTE_S = 120
+"""The longest wait for a limit of requests in a minute. A longer wait is for a limit of a day."""
 LazyText = str | Promise  # a message, translated when it is shown
 
 
@@ -159,6 +161,7 @@ class RateLimited(ApiError):
 
     code = "rate_limited"
     message = _("There were too many requests from your network in the last minute.")
+    daily_message = _("You did this as often as is allowed in a day.")
     message_by_rule: Mapping[str, LazyText] = {
         "post": _("You posted too often in the last minute."),
         "follows": _("You followed as many people as a new account may in a day."),
@@ -166,6 +169,8 @@ class RateLimited(ApiError):
         "bodies": _("Other uploads of large files are under way."),
         "apps": _("As many apps were registered as is allowed in a day."),
         "posts": _("You published as many posts as an account may in a day."),
+        "edit": _("You did this too often in the last minute."),
+        "appeal": _("You did this too often in the last minute."),
         "follow": _("You followed too many people in the last minute."),
         "like": _("You liked or bookmarked too many posts in the last minute."),
         "block": _("You blocked or muted too many people in the last minute."),
@@ -191,7 +196,8 @@ class RateLimited(ApiError):
             wait = ngettext_lazy("Try again in %d second.", "Try again in %d seconds.", number)
         else:
             wait = ngettext_lazy("Try again in %d hour.", "Try again in %d hours.", number)
-        reason = self.message_by_rule.get(rule, type(self).message)
+        fallback = self.daily_message if retry_after_s > LONGEST_MINUTE_S else type(self).message
+        reason = self.message_by_rule.get(rule, fallback)
         super().__init__(format_lazy("{} {}", reason, wait % number), fields={"rule": rule})
         self.rule = rule
         self.retry_after_s = retry_after_s

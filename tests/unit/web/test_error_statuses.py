@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 
+import pytest
+
 import socialsite.urls  # noqa: F401 - imports the errors of all features
 from socialsite import errors
+from socialsite.errors import RateLimited
+from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
 from socialsite.web.middleware.errors import get_error_status
 
 CODES_BY_STATUS = {
@@ -53,3 +57,13 @@ def test_every_error_has_a_status_below_the_six_bases_and_a_code_of_that_status_
 def test_the_codes_of_the_release_keep_their_status() -> None:
     released = {code: {status} for status, codes in CODES_BY_STATUS.items() for code in codes.split()}
     assert released == {code: statuses for code, statuses in statuses_by_code().items() if code in released}
+
+
+@pytest.mark.parametrize("rule", sorted({*DEFAULT_RATE_LIMITS} - {"address", "app", "socket", "token"}))
+def test_the_refusal_of_a_person_does_not_blame_the_network(rule: str) -> None:
+    assert "requests from your network" not in str(RateLimited(rule, 30).message)
+
+
+@pytest.mark.parametrize("rule", ["imports", "exports", "importbytes", "posts", "reports", "bytes", "apps", "follows"])
+def test_the_refusal_of_a_limit_of_a_day_does_not_speak_of_a_minute(rule: str) -> None:
+    assert "minute" not in str(RateLimited(rule, 40_000).message)
