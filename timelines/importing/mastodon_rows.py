@@ -16,9 +16,8 @@ EVERYBODY = "https://www.w3.org/ns/activitystreams#Public"
 PUBLIC_NAMES = frozenset({EVERYBODY, "as:Public", "Public"})  # ActivityPub, 5.6
 
 QUOTED = re.compile(
-    r'<(p|span) class="quote-inline">(?:<br ?/?>)*RE: <a [^>]{0,99}?href="(https?://[^"]{1,2000})"[^>]{0,999}>'
-    r".{0,4000}?</a></\1>",
-    re.DOTALL,
+    r'<(p|span) class="quote-inline">(?:<br ?/?>)*RE: (?><a [^>]{0,99}?href="(https?://[^"]{1,2000})"[^>]{0,999}>)'
+    r"(?>(?:[^<]+|</?span\b[^>]{0,99}>){0,20})</a></\1>"
 )
 """What Mastodon, Misskey and Akkoma add to the HTML of a post that quotes another one. The second group is its URL."""
 QUOTED_NAMES = ("quoteUrl", "quoteUri", "quote", "_misskey_quote")
