@@ -275,7 +275,11 @@ class Editor {
   }
 
   /** Show the uploaded pictures of a draft after the page was loaded again, and name those that were not uploaded. */
-  async restore({ ids, names }) {
+  restore(contents) {
+    return (this.restoring = this.#restore(contents));
+  }
+
+  async #restore({ ids, names }) {
     for (const id of ids) {
       const { status, data } = await fetchPicture(id);
       if (status !== 200) continue;
@@ -352,6 +356,7 @@ class Editor {
 
   /** Return "" if the post can be sent, or the reason why it cannot; " " if the reminder says it. */
   async findProblem() {
+    await this.restoring;
     this.#complain("");
     if (!this.count) return "";
     if (this.#pictures.some(({ isTooLong }) => isTooLong)) return this.words.over;

@@ -129,6 +129,32 @@ def test_a_further_post_has_pictures_of_its_own_also_after_a_reload(me: BrowserP
     assert form.locator(".picture-row").count() == 0
 
 
+def test_a_thread_that_is_sent_right_after_a_reload_keeps_all_pictures(me: BrowserPage, own: HttpVisitor) -> None:
+    def delay(route: Route) -> None:
+        if "json" in route.request.headers.get("accept", ""):
+            me.page.wait_for_timeout(700)
+        route.continue_()
+
+    photo = {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": picture()}
+    form = me.page.locator("[data-composer]")
+    write(me, "one", "two")
+    for number, box in enumerate((form.locator("textarea[name=text]"), form.locator(BOXES))):
+        box.focus()
+        form.locator("[data-add-pictures]").set_input_files([photo, photo])  # type: ignore[list-item]
+        expect(form.locator(".picture-row")).to_have_count(2 * number + 2)
+    for row in form.locator(".picture-row").all():
+        row.locator("textarea").fill("A grey square")
+        expect(row).to_have_attribute("data-state", "ready")
+    with me.page.expect_response("**/media/*/"):
+        form.locator("textarea[name=text]").focus()
+    me.page.route("**/media/*/", delay)
+    me.page.reload()
+    expect(form.locator(".picture-row").first).to_be_visible()
+    form.locator("textarea[name=text]").press("Control+Enter")
+    expect(me.page.locator(".toast")).to_contain_text("Your posts are published.")
+    assert [len(post.get("media_attachments", [])) for post in own.timeline(f"/@{own.handle}/")] == [2, 2]
+
+
 def test_a_phone_writes_a_thread_in_the_sheet_with_the_keyboard_open(reader: OpenReader, own: HttpVisitor) -> None:
     own.post("/posts/", text="a post of before")
     me = reader(own, viewport=PHONE, has_touch=True, is_mobile=True)
