@@ -115,8 +115,7 @@ class MailSending(Part):
         raise PermanentFailure(reason) from cause
 
     async def _store(self, job: values.SendMail, mail: values.SentMail, state: values.MailState) -> None:
-        changed = replace(mail, state=state, at_ms=self.clock.now_ms())
-        await self.mails.store_mail(job.account_id, job.id, changed)
+        await self.mails.store_mail(job.account_id, job.id, replace(mail, state=state, at_ms=self.clock.now_ms()))
 
     def _find_facts(self, job: values.SendMail, account: Account | None) -> dict[str, str]:
         """Return the handle and the link of the mail."""

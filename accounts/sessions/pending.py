@@ -38,8 +38,7 @@ class PendingLogins(Service):
         token = SessionToken.parse(cookie)
         if token is None:
             return None
-        key = _key(token)
-        value, fields = await self.store.execute_all([("GET", key), read_account_command(token.owner)])
+        value, fields = await self.store.execute_all([("GET", _key(token)), read_account_command(token.owner)])
         account = self.accounts.parse_account(token.owner, fields)
         if value is None or account is None:
             return None

@@ -99,8 +99,7 @@ def describe_event(event: Event) -> str:
 
 def log_events(events: Iterable[Event]) -> None:
     for name, kind, alert, _at_ms in events:
-        text = describe(name, alert.finding)
-        log.warning("alert", alert=name, state=kind, since_ms=alert.since_ms, text=text)
+        log.warning("alert", alert=name, state=kind, since_ms=alert.since_ms, text=describe(name, alert.finding))
 
 
 def make_mail(

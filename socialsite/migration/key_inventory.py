@@ -59,8 +59,7 @@ class KeyInventory:
             if number not in self._window:
                 raise UnreportedWrites
             keys |= self._scanned.get(number, set())
-            touched = await self._registry.read_touched_keys(number)
-            keys.update(_parse_keys(touched, self._scanned_components()))
+            keys.update(_parse_keys(await self._registry.read_touched_keys(number), self._scanned_components()))
         return keys
 
     def discard_slice(self, number: int) -> None:

@@ -15,5 +15,4 @@ class SiteRepository(Repository):
 
     async def replace(self, key: Key, stored: bytes, changed: bytes) -> bool:
         """Store a value if the stored one is still the one that the caller read. Return whether it was."""
-        replaced = await self._accounts.write(*REPLACE_SCRIPT.command([key], [stored, changed]))
-        return bool(replaced)
+        return bool(await self._accounts.write(*REPLACE_SCRIPT.command([key], [stored, changed])))

@@ -121,5 +121,4 @@ def as_eval(command: Command) -> Command:
 
 @cache
 def load_script(file_name: str, package: str) -> Script:
-    source = resources.files(package).joinpath(file_name).read_text(encoding="utf-8")
-    return Script(file_name, source)
+    return Script(file_name, resources.files(package).joinpath(file_name).read_text(encoding="utf-8"))

@@ -225,5 +225,4 @@ def has_reached_offset(info: Mapping[str, str], master: MasterOffset) -> bool:
 
 def is_moving_slots(nodes: bytes) -> bool:
     """Return whether a node exports or imports a slot, from its CLUSTER NODES reply: `[93->-id]`, `[77-<-id]`."""
-    own = next((line for line in nodes.decode().splitlines() if "myself" in line), "")
-    return "[" in own
+    return "[" in next((line for line in nodes.decode().splitlines() if "myself" in line), "")

@@ -36,8 +36,7 @@ async def create(request: SiteRequest) -> Json:
     fields = api_fields(request)
     shared = _parse_shared(fields, request.services.clock.now_ms(), NEW_FILTER)
     keywords = [phrase for keyword in _keywords(fields) if (phrase := _parse_phrase(keyword))]
-    added = await _service(request).add_group(require_viewer_id(request), shared, keywords)
-    return filter_entity(added)
+    return filter_entity(await _service(request).add_group(require_viewer_id(request), shared, keywords))
 
 
 @endpoint("read:filters", needs_account=True)

@@ -39,8 +39,7 @@ FOLLOWED_FROM_ALL: Final[tuple[NotificationPreference, NotificationPreference]] 
 @endpoint("read:notifications", needs_account=True)
 async def index(request: SiteRequest) -> HttpResponse:
     entries = await _read_page(request)
-    data = await notifications_json(request, entries)
-    return entries_response(request, data, [entry.id for entry in entries])
+    return entries_response(request, await notifications_json(request, entries), [entry.id for entry in entries])
 
 
 async def _read_page(request: SiteRequest) -> list[VisibleNotification]:

@@ -61,8 +61,7 @@ class Notifications(Repository):
 
     async def mark_read(self, reader_id: AccountId, up_to: PostId) -> PostId:
         """Move the read mark forward, and return it. The mark never moves back."""
-        mark = await self._timelines.write(*READ.command(_script_keys(reader_id), [up_to]))
-        return PostId(int(mark))
+        return PostId(int(await self._timelines.write(*READ.command(_script_keys(reader_id), [up_to]))))
 
     async def remove(self, reader_id: AccountId, up_to: PostId, *, since: int = 0) -> None:
         """Remove the notifications from the id `since` to the id `up_to`, both inclusive."""

@@ -26,8 +26,7 @@ class QuoteRepository(Repository):
 
     async def add(self, quoted_id: PostId, quote_id: PostId) -> QuoteResult:
         """Store a quote before its post is written. A revoked quote stays revoked."""
-        key = keys.quotes(quoted_id)
-        command = ADD_QUOTE_SCRIPT.command([key, keys.post(quoted_id)], [quote_id, QUOTES_CAP])
+        command = ADD_QUOTE_SCRIPT.command([keys.quotes(quoted_id), keys.post(quoted_id)], [quote_id, QUOTES_CAP])
         return QuoteResult(await self._posts.write(*command))
 
     async def revoke(self, quoted_id: PostId, quote_id: PostId) -> bool:

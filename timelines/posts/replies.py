@@ -43,8 +43,7 @@ class ReplyRepository:
         (replies,) = await self._store.read(Read(commands, list, wrong_type_reply=[]))
         results: list[list[PostId]] = []
         for row, existing, deleted in zip(ranges, replies[::2], replies[1::2], strict=True):
-            ids = sorted({PostId(int(member)) for member in (*existing, *deleted)})
-            results.append(ids[: row.limit])
+            results.append(sorted({PostId(int(member)) for member in (*existing, *deleted)})[: row.limit])
         return results
 
     async def find_parents(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId | None]:

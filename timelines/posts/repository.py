@@ -254,8 +254,7 @@ class PostRepository:
         """
         key = keys.idempotency_record(account_id, key_digest)
         args = [str(current), str(offered), IDEMPOTENCY_TTL_S]
-        replaced_value = await self._posts.write(*REPLACE_VALUE_SCRIPT.command([key], args))
-        return parse_idempotency_record(replaced_value)
+        return parse_idempotency_record(await self._posts.write(*REPLACE_VALUE_SCRIPT.command([key], args)))
 
     async def abandon_id(self, post_id: PostId) -> WriteResult:
         """Mark a reserved id as superseded if its post was never written.
@@ -268,8 +267,7 @@ class PostRepository:
     # Replies
 
     async def add_reply(self, parent_id: PostId, reply_id: PostId) -> None:
-        command = add_member_command(keys.replies, parent_id, reply_id, reply_id)
-        await self._posts.write(*command)
+        await self._posts.write(*add_member_command(keys.replies, parent_id, reply_id, reply_id))
 
     async def remove_reply(self, parent_id: PostId, reply_id: PostId) -> None:
         await self._posts.execute_all([LEAVE_SET.command(count_script_keys(parent_id, keys.replies), [reply_id])])

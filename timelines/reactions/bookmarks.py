@@ -71,8 +71,7 @@ class Bookmarks:
         return bool(added)
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> bool:
-        removed = await self._timelines.write("ZREM", keys.bookmarks(account_id), post_id)
-        return bool(removed)
+        return bool(await self._timelines.write("ZREM", keys.bookmarks(account_id), post_id))
 
     def read(self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool) -> Read[list[Bookmark]]:
         """Read `limit` bookmarks older than `edge`, newest first; or newer ones, oldest first, if `upward` is true."""
