@@ -226,8 +226,7 @@ async def test_pages_of_staff_are_404_for_everybody_else(scene: PrivateDataScena
     for pattern, route in PATTERNS:
         if pattern.startswith("/ops/"):
             for method in sorted(route.methods - {"HEAD"}):
-                answer = await ask(browser, method, scene.address(pattern))
-                assert answer.status_code == 404, (method, pattern)
+                assert (await ask(browser, method, scene.address(pattern))).status_code == 404, (method, pattern)
 
 
 async def test_a_visitor_is_sent_to_log_in_before_any_action(scene: PrivateDataScenario) -> None:

@@ -102,8 +102,7 @@ def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, own
     for locale, scale in (("en", "none"), ("ar", "-1 1")):
         page = reader(own, locale=locale)
         page.go_to("/accounts/password/")
-        arrow = page.page.locator(".back use").first
-        assert arrow.evaluate("(use) => getComputedStyle(use).scale") == scale
+        assert page.page.locator(".back use").first.evaluate("(use) => getComputedStyle(use).scale") == scale
         page.go_to(f"/@{own.handle}/")
         reply = page.page.locator("article use[href$=reply]").first
         assert reply.evaluate("(use) => getComputedStyle(use).scale") == scale

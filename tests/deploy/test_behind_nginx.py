@@ -61,8 +61,7 @@ async def test_nginx_serves_pages_with_https_and_its_headers(http, front):
     assert page.headers["server"] == "nginx"
     assert page.headers["content-encoding"] == "gzip"
     assert "__Host-csrftoken" in page.headers["set-cookie"]
-    login = await http.get("/accounts/login/")
-    assert "set-cookie" not in login.headers, "the browser has it already"
+    assert "set-cookie" not in (await http.get("/accounts/login/")).headers, "the browser has it already"
     async with httpx.AsyncClient(trust_env=False) as plain:
         moved = await plain.get(f"http://{HOST}:{front.plain}/public/")
     assert (moved.status_code, moved.headers["location"]) == (301, f"https://{HOST}/public/")

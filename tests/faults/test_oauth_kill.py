@@ -42,5 +42,4 @@ async def test_a_kill_between_code_and_token_leaves_no_usable_half(redis_url: st
         account = await services.accounts.get_by_handle("alice")
         tokens = await services.access_tokens.list_tokens(AccountId(account.id))
         assert len(tokens) <= 1
-        stored = await services.repositories.tokens.list_sessions(AccountId(account.id))
-        assert len(stored) == len(tokens)
+        assert len(await services.repositories.tokens.list_sessions(AccountId(account.id))) == len(tokens)

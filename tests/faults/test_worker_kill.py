@@ -158,6 +158,5 @@ async def test_a_server_killed_and_started_again_stops_nothing(
     worker.stop()
     await running
     await store.close()
-    performed = WorkerPool(lasting_server.url, tmp_path, 0).performed
-    assert set(performed) == EVERY_STEP
+    assert set(WorkerPool(lasting_server.url, tmp_path, 0).performed) == EVERY_STEP
     assert (await lasting_queue.read_depth()).dead == 0

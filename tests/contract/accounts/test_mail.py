@@ -105,8 +105,7 @@ async def test_a_mail_that_fails_at_any_stage_is_sent_at_the_next_try(services, 
     smtp.faults = [(stage, fault)] * (1 + (stage == "EHLO" and fault == "4"))  # HELO follows a refused EHLO
     await services.mail.notify(alice, "password_changed")
     await work(services)
-    state = await state_of(services, alice)
-    assert state.state == ("sent" if stage == "EHLO" and fault == "4" else "delayed")
+    assert (await state_of(services, alice)).state == ("sent" if stage == "EHLO" and fault == "4" else "delayed")
     clock.advance(RETRY_DELAYS_MS[0])
     await work(services)
     assert (await state_of(services, alice)).state == "sent"

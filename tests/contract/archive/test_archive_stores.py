@@ -236,8 +236,7 @@ async def test_a_restart_between_two_uses_causes_no_error(postgres: PostgresServ
     await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
     postgres.crash()
     postgres.start()
-    replies = await asyncio.gather(*(archive.get([n]) for n in range(8)))
-    assert replies == [{n: b"kept"} for n in range(8)]
+    assert (await asyncio.gather(*(archive.get([n]) for n in range(8)))) == [{n: b"kept"} for n in range(8)]
     await archive.close()
 
 

@@ -168,8 +168,7 @@ async def test_a_full_profile_with_a_deleted_post_is_no_damage(redis_urls: Store
         await World(services).deliver_all()
         await alice.deletes(posts[-1])
         await World(services).deliver_all()
-        audit = Audit(services.audit_context, second_check_after_s=0.01)
-        assert not (await audit.run()).damage
+        assert not (await Audit(services.audit_context, second_check_after_s=0.01).run()).damage
         assert len(await alice.profile_ids()) == 5
 
 

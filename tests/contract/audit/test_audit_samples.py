@@ -85,8 +85,7 @@ async def test_posts_pushed_out_of_public_are_no_damage_after_a_deletion(redis_u
         await World(services).deliver_all()
         assert len(await World(services).public_ids()) == 5
         for _ in range(10):
-            audit = Audit(services.audit_context, second_check_after_s=0.01)
-            assert not (await audit.run(sample=30)).damage
+            assert not (await Audit(services.audit_context, second_check_after_s=0.01).run(sample=30)).damage
         assert not (await Audit(services.audit_context, second_check_after_s=0.01).run()).damage
 
 

@@ -74,8 +74,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_a_hostile_archive_fails_and_leaves_nothing(name: str, services: Services, alice: Person) -> None:
-    preview = await imports.start_import(services, alice.id, HOSTILE[name] or b" ")
-    assert preview.state == "failed"
+    assert (await imports.start_import(services, alice.id, HOSTILE[name] or b" ")).state == "failed"
     assert await MediaFiles().list_names() == []
 
 

@@ -71,8 +71,7 @@ def test_the_output_names_a_dry_run(tmp_path: Path) -> None:
 
 
 def test_times_can_be_moved_for_a_demonstration(tmp_path: Path) -> None:
-    path = posts(tmp_path)
-    assert "before_2000" not in run_command("import_posts", path, "--shift-to-now", "--dry-run")
+    assert "before_2000" not in run_command("import_posts", posts(tmp_path), "--shift-to-now", "--dry-run")
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,7 @@ async def test_an_import_has_the_daily_limit_of_new_hashtags(services: Services,
     alice, bob = await world.people("alice", "bob")
     await bob.publishes("#known")
     notes = [note(number, f"<p>#known #mine #new{number}</p>") for number in range(1, 6)]
-    done = await import_file(services, alice.id, mastodon(*notes))
-    assert done.counts["posts"] == 5
+    assert (await import_file(services, alice.id, mastodon(*notes))).counts["posts"] == 5
     sizes = await services.repositories.hashtag_timelines.sizes(["known", "mine", *(f"new{n}" for n in range(1, 6))])
     assert list(sizes.values()) == [6, 5, 1, 1, 0, 0, 0]
 

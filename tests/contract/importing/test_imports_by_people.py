@@ -223,8 +223,7 @@ async def test_an_own_export_brings_back_deleted_posts_and_doubles_none(services
     archive = await export_account(services, alice.id)
     await alice.deletes(deleted)
     await world.deliver_all()
-    preview = await start_import(services, alice.id, archive)
-    assert preview.counts == {"posts": 1, "pictures": 0, "standing": 1}
+    assert (await start_import(services, alice.id, archive)).counts == {"posts": 1, "pictures": 0, "standing": 1}
     done = await import_file(services, alice.id, archive)
     assert (done.counts["posts"], done.counts["standing"]) == (1, 1)
     posts = await read_profile_posts(services, "alice")
@@ -361,8 +360,7 @@ async def test_lists_of_accounts_are_imported_without_notifications(services: Se
     await import_file(services, alice.id, b"\xef\xbb\xbfAccount address,Hide notifications\ncarol,true\n", "muted")
     await import_file(services, alice.id, b"dora\n", "blocked")
     now_ms = services.clock.now_ms()
-    relation = await services.blocks_and_mutes.relationship(alice.id, carol.id, now_ms)
-    assert relation.mutes
+    assert (await services.blocks_and_mutes.relationship(alice.id, carol.id, now_ms)).mutes
     assert (await services.blocks_and_mutes.relationship(alice.id, dora.id, now_ms)).blocks
 
 

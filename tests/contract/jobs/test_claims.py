@@ -95,8 +95,7 @@ async def test_a_claim_reads_a_hundred_entries_beyond_its_limit_and_the_excluded
     ids = await taken(queue, CAROL, held + most + 101)
     for id in ids[:-2]:
         await tried(store, queue, CAROL, id, 2)
-    claimed_ids = await claimed(store, queue, CAROL, *ids[:held], most=most)
-    assert claimed_ids == [ids[-2], *ids[held : held + most - 1]]
+    assert (await claimed(store, queue, CAROL, *ids[:held], most=most)) == [ids[-2], *ids[held : held + most - 1]]
 
 
 async def test_jobs_of_a_dead_worker_are_reclaimed_immediately(queue: JobQueue, deployment: Deployment) -> None:

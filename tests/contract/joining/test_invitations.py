@@ -26,8 +26,7 @@ async def test_an_invitation_skips_the_approval_and_names_the_inviter(services: 
         await services.site.change(joining=mode)
         account = await sign_up(services, f"from_{mode}", code=str(await invite(services, sam)), reason="")
         assert account.is_active
-        application = await services.joining.find_application(AccountId(account.id))
-        assert application.inviter_id == sam.id
+        assert (await services.joining.find_application(AccountId(account.id))).inviter_id == sam.id
     assert await services.joining.find_invited([AccountId(account.id)], AccountId(sam.id)) == [account.id]
 
 

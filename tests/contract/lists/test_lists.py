@@ -162,8 +162,7 @@ async def test_passes_contain_each_list_of_an_account_once(members: ListMembers)
 
 async def test_members_among_given_accounts_are_found(store: Store, members: ListMembers) -> None:
     await members.add(ListId(1), ALICE, 5)
-    member_ids = await members.members_among(ListId(1), [ALICE, BOB])
-    assert member_ids == {ALICE}
+    assert (await members.members_among(ListId(1), [ALICE, BOB])) == {ALICE}
 
 
 async def test_a_list_is_emptied_in_bounded_rounds(members: ListMembers) -> None:

@@ -135,8 +135,7 @@ async def test_a_backup_during_activity_is_restored_without_damage(
     report = await restored.rebuild_after_restore.run()
     assert [str(finding) for finding in report.discrepancies] == []
     assert not (await Audit(restored.audit_context, second_check_after_s=0.01).run()).discrepancies
-    restored_posts = await restored.repositories.posts.find_many(standing)
-    assert sorted(restored_posts) == standing
+    assert sorted(await restored.repositories.posts.find_many(standing)) == standing
     assert await restored.repositories.posts.find_many(gone) == {}
     await World(restored).deliver_all()
     assert not (await Audit(restored.audit_context, second_check_after_s=0.01).run()).damage

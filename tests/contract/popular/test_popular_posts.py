@@ -184,8 +184,7 @@ async def test_the_counts_are_those_of_a_model(popular: PopularPosts, services: 
         account, post = draw.randrange(1, 5), draw.randrange(1, 7)
         at_ms = now_ms - draw.randrange(20) * HOUR_MS
         if draw.random() < 0.7:
-            is_new = await popular.count(AccountId(account), PostId(post), at_ms)
-            assert is_new is (account not in model[post])
+            assert (await popular.count(AccountId(account), PostId(post), at_ms)) is (account not in model[post])
             model[post].setdefault(account, at_ms)
         else:
             assert await popular.withdraw(AccountId(account), PostId(post)) is (account in model[post])

@@ -12,8 +12,7 @@ async def test_a_deleted_parent_is_stored_as_gone(services: Services) -> None:
     threads, store = services.repositories.threads, services.store
     await store.execute_all([("SET", keys.post(SECOND), f"deleted:7:{FIRST}")])
     await threads.add_reply(SECOND, THIRD)
-    members = await store.execute_all([("ZRANGE", keys.deleted_replies(FIRST), 0, -1)])
-    assert members == [[str(SECOND).encode()]]
+    assert (await store.execute_all([("ZRANGE", keys.deleted_replies(FIRST), 0, -1)])) == [[str(SECOND).encode()]]
     assert await threads.has_replies(SECOND)
     assert await threads.find_parents([SECOND, THIRD]) == {SECOND: FIRST}
 

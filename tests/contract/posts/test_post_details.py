@@ -72,8 +72,7 @@ async def test_the_same_key_with_another_warning_is_a_conflict(alice: Person) ->
 
 
 async def test_the_warning_counts_towards_the_length(alice: Person) -> None:
-    post = await alice.publishes("a" * 493, details=PostDetails("  Spiders\n"))
-    assert post.extra.spoiler_text == "Spiders"
+    assert (await alice.publishes("a" * 493, details=PostDetails("  Spiders\n"))).extra.spoiler_text == "Spiders"
     with pytest.raises(PostInvalid) as refused:
         await alice.publishes("a" * 494, details=PostDetails("Spiders"))
     assert list(refused.value.fields) == ["text"]

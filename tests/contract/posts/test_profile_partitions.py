@@ -48,8 +48,7 @@ async def test_the_newest_posts_are_kept_in_any_distribution(store: Store) -> No
     parts = AuthorTimelineRepository(store, 10, PARTS)
     for id in range(1, 101):
         await parts.add(ALICE, PostId(id))
-    newest = await parts.read(ALICE, ABOVE_ALL, 10, upward=False)
-    assert newest == list(range(100, 90, -1))
+    assert (await parts.read(ALICE, ABOVE_ALL, 10, upward=False)) == list(range(100, 90, -1))
     assert await parts.count(ALICE) <= PARTS * 10
 
 

@@ -277,8 +277,7 @@ async def test_the_key_of_the_site_is_made_once_and_stored(scene: PushScene, ser
     key = await services.push.public_key()
     stored = services.repositories.push_subscriptions
     assert await stored.load_vapid_key() == await stored.load_vapid_key()
-    other = Services(services.store, services.clock, services.config)
-    assert await other.push.public_key() == key
+    assert await Services(services.store, services.clock, services.config).push.public_key() == key
 
 
 async def test_a_site_without_push_queues_and_offers_nothing(scene: PushScene, alice: Person, bob: Person) -> None:

@@ -68,8 +68,7 @@ async def test_a_boost_of_a_boost_is_a_boost_of_the_original(
     assert (await acts.likes(carol, boost)).post == post
     assert (await acts.bookmarks(carol, boost)).counts == PostCounts(boosts=2, likes=1)
     assert await acts.bookmark_ids(carol) == [post.id]
-    answer = await carol.publishes("an answer", in_reply_to=boost)
-    assert answer.in_reply_to == post.id
+    assert (await carol.publishes("an answer", in_reply_to=boost)).in_reply_to == post.id
     assert (await acts.unboosts(carol, boost)).counts.boosts == 1
 
 

@@ -130,8 +130,7 @@ async def test_the_edge_of_the_clock_gives_no_second_burst(limits: RateLimiter) 
 
 async def test_any_60_seconds_grant_less_than_twice_the_limit(limits: RateLimiter) -> None:
     late = await hits(limits, 20, [POST], START + MINUTE_MS - 1)
-    later = await hits(limits, 20, [POST], START + 2 * MINUTE_MS - 2)
-    assert late + later == 2 * 5 - 1
+    assert late + (await hits(limits, 20, [POST], START + 2 * MINUTE_MS - 2)) == 2 * 5 - 1
 
 
 @pytest.mark.parametrize("elapsed", [0, 1, 29_999, 30_000, 59_999])

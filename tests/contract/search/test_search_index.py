@@ -105,8 +105,7 @@ async def test_a_removed_post_leaves_no_keys(store: Store, deployment: Deploymen
     await index.add([post])
     await index.remove(post)
     await index.remove(post)
-    exists = await store.execute_all([("EXISTS", key) for key in keys_of(post)])
-    assert not any(exists)
+    assert not any(await store.execute_all([("EXISTS", key) for key in keys_of(post)]))
 
 
 async def test_all_keys_of_a_post_share_its_partition_and_contain_no_text() -> None:

@@ -161,8 +161,7 @@ async def ask_all(store: Store) -> tuple[set[int], set[int]]:
     answered, refused = set(), set()
     for number in range(60):
         try:
-            node = store.node(numbered_key(number))
-            assert await node.execute("GET", numbered_key(number)) == b"%d" % number
+            assert await store.node(numbered_key(number)).execute("GET", numbered_key(number)) == b"%d" % number
             answered.add(number)
         except StoreUnavailable:
             refused.add(number)

@@ -100,8 +100,7 @@ def test_a_post_contains_the_reactions_of_its_viewer():
 
 
 def test_a_post_of_a_private_account_is_private():
-    private = structs.replace(ALICE, private=True)
-    assert status_fields(entry(author=private), (), SITE)["visibility"] == "private"
+    assert status_fields(entry(author=structs.replace(ALICE, private=True)), (), SITE)["visibility"] == "private"
     assert status_fields(entry(post=Post(POST_ID, AccountId(9), "x", audience=FOLLOWERS)), (), SITE)["visibility"] == (
         "private"
     )

@@ -25,8 +25,7 @@ def test_every_account_is_in_one_group_and_has_a_limited_number_of_followers(acc
 @pytest.mark.parametrize("accounts", [10**5, 10**7, 10**9])
 def test_the_mean_is_as_requested_and_the_largest_number_of_followers_rises_with_the_site(accounts: int) -> None:
     groups = SHAPE.groups(accounts, 50)
-    edges = sum(group.accounts * group.followers for group in groups)
-    assert edges == pytest.approx(50 * accounts, rel=0.01)
+    assert sum(group.accounts * group.followers for group in groups) == pytest.approx(50 * accounts, rel=0.01)
     smaller = SHAPE.groups(accounts // 10, 50)
     assert max(g.followers for g in groups) > 3 * max(g.followers for g in smaller)
 

@@ -115,8 +115,7 @@ def example() -> dict[str, str]:
 def test_a_missing_secret_key_prevents_the_start_with_one_sentence() -> None:
     answer = manage("check", SECRET_KEY="", REDIS_URL="redis://127.0.0.1")
     assert answer.returncode == 1
-    last = answer.stderr.strip().splitlines()[-1]
-    assert last.startswith("The settings cannot be used: SECRET_KEY is not set")
+    assert answer.stderr.strip().splitlines()[-1].startswith("The settings cannot be used: SECRET_KEY is not set")
 
 
 def test_the_example_passes_the_deployment_checks() -> None:

@@ -55,8 +55,7 @@ async def test_an_entry_delivered_late_within_the_minute_is_replayed() -> None:
 
 async def test_a_replay_without_newer_entries_keeps_the_cursor() -> None:
     timeline = Timeline(300_000)
-    missed = await read_missed(timeline.page, PostId(timeline.ids[0]), NOW_MS)
-    assert missed.last_id == timeline.ids[0]
+    assert (await read_missed(timeline.page, PostId(timeline.ids[0]), NOW_MS)).last_id == timeline.ids[0]
     assert (await read_missed(Timeline().page, PostId(0), NOW_MS)).last_id == 0
     assert await read_newest_id(Timeline().page) == 0
 

@@ -53,8 +53,7 @@ def later(seconds: float) -> float:
 
 async def test_a_slice_delivers_every_page_once_and_reads_ahead() -> None:
     passes = Passes()
-    last = await run_slice(page(0), passes.read, passes.deliver, until=later(60))
-    assert last.next is None
+    assert (await run_slice(page(0), passes.read, passes.deliver, until=later(60))).next is None
     assert passes.delivered == list(range(PAGES))
     assert passes.most == MAX_CONCURRENT_PASSES
     assert passes.read_while_delivering > 0
@@ -62,8 +61,7 @@ async def test_a_slice_delivers_every_page_once_and_reads_ahead() -> None:
 
 async def test_a_slice_after_its_deadline_delivers_its_page_and_returns_the_next_cursor() -> None:
     passes = Passes()
-    last = await run_slice(page(0), passes.read, passes.deliver, until=later(-1))
-    assert last == page(0)
+    assert (await run_slice(page(0), passes.read, passes.deliver, until=later(-1))) == page(0)
     assert passes.delivered == [0]
 
 

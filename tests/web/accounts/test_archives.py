@@ -67,8 +67,7 @@ async def test_an_archive_needs_a_fresh_confirmation(alice: HttpBrowser, site: S
     archive = (await alice.post_json(PAGE)).json()["archive"]
     await perform_transfers(site)
     monkeypatch.setattr("accounts.factors.step_up.STEP_UP_TTL_MS", 0)
-    download = await alice.get(f"{PAGE}{archive['id']}/")
-    assert download.headers["location"].startswith("/accounts/confirm/?next=")
+    assert (await alice.get(f"{PAGE}{archive['id']}/")).headers["location"].startswith("/accounts/confirm/?next=")
     request = await alice.post(PAGE, next=PAGE)
     assert request.headers["location"] == "/accounts/confirm/?next=%2Faccounts%2Farchive%2F"
     assert (await alice.post_json(PAGE)).json()["error"] == "confirmation_needed"

@@ -30,8 +30,7 @@ async def pass_grace_period(site: Services) -> None:
 async def test_a_deleted_account_is_hidden_at_once_and_deleted_after_the_grace_period(
     graceful_site: Services, alice: HttpBrowser, bob: HttpBrowser
 ) -> None:
-    response = await alice.post("/accounts/delete/", password=PASSWORD)
-    assert response.status_code == 303
+    assert (await alice.post("/accounts/delete/", password=PASSWORD)).status_code == 303
     assert not await alice.is_signed_in()
     assert (await bob.get("/@alice/")).status_code == 404
     await graceful_site.accounts.delete_due()
@@ -89,8 +88,7 @@ async def test_a_deletion_that_is_taken_back_at_its_last_moment_does_not_happen(
 
     graceful_site.accounts.on_deletion_requested = log_in_and_store_job
     await pass_grace_period(graceful_site)
-    state = (await graceful_site.accounts.get(ALICE)).state
-    assert (statuses, state) in (([200], ACTIVE), ([401], DELETED))
+    assert (statuses, (await graceful_site.accounts.get(ALICE)).state) in (([200], ACTIVE), ([401], DELETED))
 
 
 async def test_a_deletion_of_a_worker_that_died_is_continued(graceful_site: Services, alice: HttpBrowser) -> None:

@@ -134,8 +134,7 @@ async def test_a_planted_pending_log_in_is_not_continued(visitor, device, open_b
     assert {cookie.value for cookie in visitor.http.cookies.jar if cookie.name == "login"} - {planted}
     visitor.http.cookies.delete("login", domain="")
     assert (await visitor.post_json(FACTOR_PATH, code=own.next_code())).status_code == 422
-    answer = await visitor.post_json(FACTOR_PATH, code=device.next_code())
-    assert answer.json()["account"]["handle"] == "alice"
+    assert (await visitor.post_json(FACTOR_PATH, code=device.next_code())).json()["account"]["handle"] == "alice"
     assert (await attacker.post_json(FACTOR_PATH, code=device.recovery_codes[0])).status_code == 422
 
 
@@ -231,8 +230,7 @@ async def test_no_factor_changes_without_a_fresh_confirmation(alice, device, clo
 
 async def test_a_code_confirms_as_well_as_the_password(alice, device, clock):
     clock.advance(STEP_UP_TTL_MS)
-    page = await alice.get("/accounts/confirm/?next=/accounts/passkeys/")
-    assert 'id="code_code"' in page.text
+    assert 'id="code_code"' in (await alice.get("/accounts/confirm/?next=/accounts/passkeys/")).text
     wrong = await alice.post("/accounts/confirm/", code="000000000")
     assert wrong.status_code == 422
     assert 'id="id_password"' in wrong.text

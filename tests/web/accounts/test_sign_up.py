@@ -150,5 +150,4 @@ async def test_the_faults_of_a_password_are_in_the_language_of_the_page(visitor)
     visitor.http.headers["Accept-Language"] = "de"
     for password, fault in (("short", "ist zu kurz"), ("password", "ist zu häufig"), ("alice1234", "ähnelt")):
         fields = {"handle": "alice1234", "password1": password, "password2": password}
-        answer = await visitor.post_json("/accounts/signup/", **fields)
-        assert fault in answer.json()["fields"]["password1"]
+        assert fault in (await visitor.post_json("/accounts/signup/", **fields)).json()["fields"]["password1"]

@@ -66,8 +66,7 @@ async def test_unsupported_options_of_an_action_are_refused(
     open_api: OpenApi, action: str, fields: dict[str, str]
 ) -> None:
     alice, bob_id = await open_api("alice"), await own_id(await open_api("bob"))
-    answer = await alice.http.post(f"{ACCOUNTS}/{bob_id}/{action}", data=fields)
-    assert answer.status_code == 422
+    assert (await alice.http.post(f"{ACCOUNTS}/{bob_id}/{action}", data=fields)).status_code == 422
     relationship = (await alice.get(f"{ACCOUNTS}/relationships", **{"id[]": bob_id})).json()[0]
     assert (relationship["following"], relationship["muting"]) == (False, False)
 
@@ -83,8 +82,7 @@ async def test_a_private_account_answers_follow_requests(open_api: OpenApi) -> N
     assert {each["acct"] for each in requests} == {"bob", "carol"}
     asked = (await alice.get(f"{ACCOUNTS}/relationships", **{"id[]": ids["bob"]})).json()[0]
     assert asked["requested_by"] is True
-    accepted = await alice.post(f"/api/v1/follow_requests/{ids['bob']}/authorize")
-    assert accepted.json()["followed_by"] is True
+    assert (await alice.post(f"/api/v1/follow_requests/{ids['bob']}/authorize")).json()["followed_by"] is True
     refused = await alice.post(f"/api/v1/follow_requests/{ids['carol']}/reject")
     assert (refused.json()["followed_by"], refused.json()["requested_by"]) == (False, False)
     assert (await alice.get("/api/v1/follow_requests")).json() == []

@@ -48,8 +48,7 @@ async def test_the_site_describes_itself(open_api: OpenApi, world: World) -> Non
     )
     assert int(weeks[0]["week"]) - int(weeks[1]["week"]) == 7 * 86_400
     assert (await visitor.get("/api/v1/instance/extended_description")).json()["content"].startswith("<p>")
-    languages = (await visitor.get("/api/v1/instance/languages")).json()
-    assert {"code": "de", "name": "Deutsch"} in languages
+    assert {"code": "de", "name": "Deutsch"} in (await visitor.get("/api/v1/instance/languages")).json()
     assert (await visitor.get("/api/v1/instance/translation_languages")).json() == {}
     for name in ("privacy_policy", "terms_of_service"):
         assert (await visitor.get(f"/api/v1/instance/{name}")).json()["content"].startswith("<")
@@ -141,8 +140,7 @@ async def test_an_app_signs_a_person_up(site: Services) -> None:
         token = answer.json()
         assert token["scope"] == "read write"
         async with ApiClient(application, token=token["access_token"]) as carol:
-            own = await carol.get("/api/v1/accounts/verify_credentials")
-            assert own.json()["username"] == "carol"
+            assert (await carol.get("/api/v1/accounts/verify_credentials")).json()["username"] == "carol"
         again = await app.post("/api/v1/accounts", **RIGHT)
         assert again.status_code == 422
         assert list(again.json()["details"]) == ["username"]

@@ -52,8 +52,7 @@ async def test_a_picture_is_processed_described_and_posted(open_api: OpenApi, si
     assert (media["description"], media["meta"]["focus"]) == ("Tea", {"x": 0.5, "y": -0.5})
     assert media["url"].startswith("http://testserver/media/")
     url = f"/api/v1/media/{media['id']}"
-    described = await alice.http.put(url, data={"description": "Green tea"})
-    assert described.json()["description"] == "Green tea"
+    assert (await alice.http.put(url, data={"description": "Green tea"})).json()["description"] == "Green tea"
     assert (await bob.get(url)).status_code == 404
     status = (await alice.post(STATUSES, status="", media_ids=[media["id"]])).json()
     attachment = status["media_attachments"][0]
@@ -204,8 +203,7 @@ async def test_a_deleted_post_leaves_its_pictures_to_the_next_post(open_api: Ope
         deleted = await alice.http.delete(f"{STATUSES}/{status.json()['id']}?delete_media={delete_media}")
         assert deleted.json()["media_attachments"][0]["id"] == media["id"]
         await site.media.check_due()
-    refused = await alice.post(STATUSES, status="again", media_ids=[media["id"]])
-    assert refused.status_code == 422
+    assert (await alice.post(STATUSES, status="again", media_ids=[media["id"]])).status_code == 422
 
 
 async def test_a_file_that_is_no_picture_and_a_missing_scope_are_refused(open_api: OpenApi) -> None:
@@ -229,5 +227,4 @@ async def test_a_profile_gets_both_pictures_in_one_request(open_api: OpenApi, si
     assert account["header"].endswith("missing.png")
     profile = (await alice.get("/api/v1/profile")).json()
     assert (profile["id"], profile["display_name"]) == (account["id"], "Alice Ä.")
-    changed = await alice.http.patch("/api/v1/profile", data={"note": "a <b>"})
-    assert changed.json()["note"] == "a <b>"
+    assert (await alice.http.patch("/api/v1/profile", data={"note": "a <b>"})).json()["note"] == "a <b>"

@@ -53,8 +53,7 @@ async def test_the_consent_page_names_the_requested_permissions(app: OAuthClient
     assert "Change: posts and timelines." in page.text
     assert "app.example" in page.text
     assert "no-store" in page.headers["cache-control"]
-    german = await alice.get(f"/oauth/authorize?{urlencode(app.query(lang='de'))}")
-    assert '<html lang="de"' in german.text
+    assert '<html lang="de"' in (await alice.get(f"/oauth/authorize?{urlencode(app.query(lang='de'))}")).text
 
 
 async def test_a_visitor_returns_to_the_consent_page_after_the_log_in(

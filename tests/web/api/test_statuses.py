@@ -251,8 +251,7 @@ async def test_a_scheduled_post_can_be_moved_and_deleted(open_api: OpenApi, site
     assert [each["id"] for each in (await alice.get("/api/v1/scheduled_statuses")).json()] == [moved["id"]]
     assert (await alice.http.delete(url)).json() == {}
     assert (await alice.get("/api/v1/scheduled_statuses")).json() == []
-    soon = datetime.now(UTC).isoformat()
-    assert (await alice.post(STATUSES, status="x", scheduled_at=soon)).status_code == 422
+    assert (await alice.post(STATUSES, status="x", scheduled_at=datetime.now(UTC).isoformat())).status_code == 422
 
 
 async def test_a_post_is_scheduled_once_for_an_idempotency_key(open_api: OpenApi) -> None:

@@ -94,8 +94,7 @@ async def test_daphne_gives_a_large_upload_as_a_file(daphne: DaphneProcess):
         for answer in await asyncio.gather(post(), post(), post()):  # each waits for an encoding
             assert answer.status_code == 202, answer.text
         assert daphne.resident_kb() - before_kb < 8_000
-        state = await browser.get_json(f"/media/{answer.json()['id']}/")
-        assert state.status_code == 206
+        assert (await browser.get_json(f"/media/{answer.json()['id']}/")).status_code == 206
 
 
 async def test_daphne_accepts_a_large_upload_of_an_app(daphne: DaphneProcess, services: Services, world: World):

@@ -236,8 +236,7 @@ async def test_a_dead_letter_is_read_retried_and_dropped(site: Services, sam: Ht
     await bury(site, b"not a job")
     (letter,) = (await sam.get_json("/ops/deadletters/")).json()["letters"]
     assert letter["kind"] == "unknown"
-    answer = await sam.post_json("/ops/deadletters/drop/", id=letter["id"])
-    assert answer.json() == {"dropped": letter["id"]}
+    assert (await sam.post_json("/ops/deadletters/drop/", id=letter["id"])).json() == {"dropped": letter["id"]}
     assert (await site.outbox.read_depth()).dead == 0
     assert [action for action, _ in await trail_of(site)] == ["drop", "retry", "retry"]
 

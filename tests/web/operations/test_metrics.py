@@ -48,8 +48,7 @@ async def test_metrics_are_404_for_outside_addresses(site, open_browser):
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "Via"])
 async def test_metrics_are_404_through_a_proxy_whatever_its_headers(prometheus, header):
-    answer = await prometheus.http.get("/metrics", headers={header: INSIDE})
-    assert answer.status_code == 404
+    assert (await prometheus.http.get("/metrics", headers={header: INSIDE})).status_code == 404
 
 
 async def test_a_scraper_may_use_the_ip_address_of_the_site(prometheus, settings):
@@ -72,8 +71,7 @@ async def test_metrics_with_a_token_are_404_without_it(prometheus, settings):
     settings.METRICS_TOKEN = "secret"
     assert (await prometheus.get("/metrics")).status_code == 404
     for given, status in (("Bearer wrong", 404), ("secret", 404), ("Bearer secret", 200)):
-        answer = await prometheus.http.get("/metrics", headers={"Authorization": given})
-        assert answer.status_code == status
+        assert (await prometheus.http.get("/metrics", headers={"Authorization": given})).status_code == status
 
 
 async def test_requests_are_counted_by_view_and_class_of_status(prometheus, alice):

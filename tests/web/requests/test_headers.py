@@ -77,8 +77,7 @@ async def test_no_page_has_inline_scripts_or_styles(visitor, alice, path):
 @pytest.mark.parametrize("path", ["/", "/public/", "/@alice/", "/accounts/settings/", "/lists/"])
 async def test_a_page_with_a_cookie_is_private(alice, path):
     for headers in ({}, JSON_HEADERS):
-        answer = await alice.http.get(path, headers=headers)
-        assert answer.headers["cache-control"] == "private, no-store"
+        assert (await alice.http.get(path, headers=headers)).headers["cache-control"] == "private, no-store"
 
 
 @pytest.mark.parametrize(
@@ -131,8 +130,7 @@ async def test_two_readers_never_get_each_others_page(alice, bob, visitor):
         html = (await browser.get("/public/")).text
         assert re.findall(r'data-handle="(\w+)"', html) == ([handle] if handle else [])
         assert browser.csrf_token
-        tokens = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', html)
-        assert len(set(tokens)) == 1
+        assert len(set(re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', html))) == 1
 
 
 async def test_each_request_gets_an_id_from_the_site(visitor):

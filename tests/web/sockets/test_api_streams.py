@@ -123,8 +123,7 @@ async def test_one_socket_has_posts_edits_deletions_notifications_and_changes_of
         await world.deliver_all()
         assert "second version" in (await stream.receive_status("status.update"))["content"]
         await bob.deletes(post)
-        frame = await stream.receive()
-        assert frame == {"stream": ["user"], "event": "delete", "payload": str(post.id)}
+        assert (await stream.receive()) == {"stream": ["user"], "event": "delete", "payload": str(post.id)}
         await bob.follows(alice)
         notification = await stream.receive_status("notification")
         assert (notification["type"], notification["account"]["acct"]) == ("follow", "bob")

@@ -200,8 +200,7 @@ async def test_counts_of_a_hidden_post_are_sent_only_to_its_readers(
             await reader.send({"type": "watch", "ids": [str(post.id)]})
             await reader.subscribe("public")
         await acts.likes(scene.alice, post)
-        counts = await follower.receive_until(lambda message: message["type"] == "counts")
-        assert counts["counts"]["likes"] == 1
+        assert (await follower.receive_until(lambda message: message["type"] == "counts"))["counts"]["likes"] == 1
         for reader in (other, visitor):
             assert [message["type"] for message in await reader.collect_for()] == []
 

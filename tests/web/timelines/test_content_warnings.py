@@ -79,8 +79,7 @@ async def test_a_boost_of_a_warned_post_is_folded(alice: HttpBrowser, bob: HttpB
 async def test_a_reader_who_always_opens_warnings_gets_them_open(alice: HttpBrowser, bob: HttpBrowser) -> None:
     await publish_secret(bob)
     assert "data-open-warnings" not in (await alice.get("/public/")).text
-    saved = await alice.post("/accounts/preferences/", open_warnings="1")
-    assert saved.status_code == 303
+    assert (await alice.post("/accounts/preferences/", open_warnings="1")).status_code == 303
     page = (await alice.get("/public/")).text
     assert '<details class="warned" open>' in page
     assert "data-open-warnings" in page

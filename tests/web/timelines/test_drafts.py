@@ -22,8 +22,7 @@ async def test_a_draft_is_listed_opened_and_published(alice: HttpBrowser, bob: H
     assert f'name="draft" value="{draft["id"]}"' in page
     assert (await bob.get(f"/drafts/{draft['id']}/")).status_code == 404
     await bob.post(f"/drafts/{draft['id']}/delete/")
-    published = await alice.post_json("/posts/", text="a whole thought", draft=draft["id"])
-    assert published.status_code == 201
+    assert (await alice.post_json("/posts/", text="a whole thought", draft=draft["id"])).status_code == 201
     assert (await alice.get_json("/drafts/")).json()["drafts"] == []
 
 
@@ -52,8 +51,7 @@ async def test_a_form_that_is_sent_twice_schedules_one_post(alice: HttpBrowser, 
         assert (await alice.post_json(address, **form)).status_code == 201
     (draft,) = (await alice.get_json("/drafts/")).json()["drafts"]
     await alice.post(f"/drafts/{draft['id']}/delete/")
-    other = await alice.post_json(address, **{**form, "text": "another text"})
-    assert other.status_code == 409
+    assert (await alice.post_json(address, **{**form, "text": "another text"})).status_code == 409
     # The form of a draft: sent again after its post was published, and with another time
     again = {**form, "draft": draft["id"]}
     assert (await alice.post_json(address, **again)).json()["id"] == draft["id"]

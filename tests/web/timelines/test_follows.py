@@ -90,8 +90,7 @@ async def test_a_suspended_account_can_be_unfollowed_and_removed_from_a_list(ali
     assert (await alice.get("/@bob/")).status_code == 404
     assert (await alice.post_json("/@bob/follow/")).status_code == 404
     assert (await alice.post_json("/@bob/unfollow/")).json()["following"] is False
-    answer = await alice.post_json(f"/lists/{made['id']}/members/remove/", handle="bob")
-    assert answer.json()["members"] == 0
+    assert (await alice.post_json(f"/lists/{made['id']}/members/remove/", handle="bob")).json()["members"] == 0
 
 
 async def test_pages_of_accounts_show_names_and_bios(alice, bob):

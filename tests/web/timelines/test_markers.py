@@ -35,8 +35,7 @@ async def test_a_page_links_to_a_marker_far_below(alice):
     posts = [await alice.publish(f"{number}") for number in range(5)]
     await alice.post_json("/positions/", timeline="public", post=posts[0]["id"])
     html = (await alice.get("/public/?limit=2")).text
-    href = re.search(r'href="([^"]+)">[^/]*/>?.*?Jump to where I stopped', html, re.S)
-    assert href
+    assert re.search(r'href="([^"]+)">[^/]*/>?.*?Jump to where I stopped', html, re.S)
     path = re.findall(r'href="(/public/[^"]*before[^"]*)"', html)[0].replace("&amp;", "&")
     assert await alice.post_ids(path) == [posts[0]["id"]]
     assert "Jump to where I stopped" not in (await alice.get("/public/")).text

@@ -153,8 +153,7 @@ async def test_preferences_are_saved(alice: HttpBrowser, bob: HttpBrowser, world
 async def test_hostile_names_stay_text(alice: HttpBrowser, bob: HttpBrowser) -> None:
     await bob.post("/accounts/settings/", display_name="{}<b>%(name)s%s", bio="", link="")
     await bob.post_json("/@alice/follow/")
-    html = (await alice.get(PAGE)).text
-    assert '<bdi class="name">{}&lt;b&gt;%(name)s%s</bdi></a> follows you' in html
+    assert '<bdi class="name">{}&lt;b&gt;%(name)s%s</bdi></a> follows you' in (await alice.get(PAGE)).text
 
 
 async def test_pages_omit_the_badge_while_timelines_are_unreachable(

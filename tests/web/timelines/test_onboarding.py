@@ -61,8 +61,7 @@ async def test_a_chosen_list_follows_its_people(newcomer, alice, bob, open_brows
     page = (await newcomer.get("/welcome/people/")).text
     for text in ("Bakers", "by @carol", "2 people", "They write about cake"):
         assert text in page
-    list_id = path.split("/")[2]
-    assert await step_after(newcomer, "/welcome/people/", list=[list_id, "1", "x"]) == "/welcome/post/"
+    assert await step_after(newcomer, "/welcome/people/", list=[path.split("/")[2], "1", "x"]) == "/welcome/post/"
     for handle, follows in (("alice", True), ("bob", True), ("carol", False)):
         assert (await newcomer.get_json(f"/@{handle}/")).json()["viewer"]["follows"] is follows
 

@@ -8,8 +8,7 @@ from tests.support.browser import HttpBrowser
 async def test_a_post_is_pinned_and_unpinned_by_its_menu(alice: HttpBrowser, visitor: HttpBrowser) -> None:
     post, other = await alice.publish("worth reading"), await alice.publish("another")
     assert f'formaction="/posts/{post["id"]}/pin/"' in (await alice.get("/")).text
-    pinned = await alice.post(f"/posts/{post['id']}/pin/", next="/@alice/")
-    assert pinned.status_code == 303
+    assert (await alice.post(f"/posts/{post['id']}/pin/", next="/@alice/")).status_code == 303
     page = (await alice.get("/@alice/")).text
     section = page.partition('<section class="pinned"')[2].partition("</section>")[0]
     assert "worth reading" in section

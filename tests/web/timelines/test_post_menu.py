@@ -84,6 +84,5 @@ async def test_a_follow_request_is_answered_in_its_notification(alice: HttpBrows
     html = (await alice.get("/notifications/")).text
     assert 'formaction="/@bob/accept/"' in html
     assert 'formaction="/@bob/refuse/"' in html
-    answer = await alice.post("/@bob/accept/", next="/notifications/")
-    assert answer.headers["location"] == "/notifications/"
+    assert (await alice.post("/@bob/accept/", next="/notifications/")).headers["location"] == "/notifications/"
     assert 'formaction="/@bob/accept/"' not in (await alice.get("/notifications/")).text

@@ -90,8 +90,7 @@ async def test_a_key_of_more_than_128_characters_is_refused(alice):
 
 async def test_ids_may_be_numbers(alice):
     post = await alice.publish("first")
-    reply = await alice.publish("second", in_reply_to=int(post["id"]))
-    assert reply["in_reply_to"] == post["id"]
+    assert (await alice.publish("second", in_reply_to=int(post["id"])))["in_reply_to"] == post["id"]
 
 
 async def test_a_thread_shows_ancestors_and_replies(alice, bob, visitor):

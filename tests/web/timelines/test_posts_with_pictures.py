@@ -323,8 +323,7 @@ async def test_a_profile_has_tabs_for_posts_without_replies_and_for_pictures(ali
     assert await alice.post_ids("/@alice/?tab=posts") == [id for id in posts if id != reply["id"]]
     assert await bob.post_ids("/@alice/?tab=media") == [pictured["id"]]
     assert await bob.post_ids("/@alice/?tab=unknown") == posts
-    answer = (await bob.get_json("/@alice/?tab=posts&limit=1")).json()
-    assert "tab=posts" in answer["next"]
+    assert "tab=posts" in (await bob.get_json("/@alice/?tab=posts&limit=1")).json()["next"]
     page = (await bob.get("/@alice/?tab=media")).text
     assert f'<ol class="media-grid" data-timeline="profile:alice" data-newest="{pictured["id"]}">' in page
     assert f'<li><a href="{pictured["url"]}"' in page

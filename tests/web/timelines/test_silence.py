@@ -138,8 +138,7 @@ async def test_the_page_names_the_time_and_keeps_what_was_typed(alice: HttpBrows
     assert words in answer.text
     assert re.search(r"2030.{0,20}12:01|12:01.{0,20}2030|2030, noon|12:01", answer.text)
     assert "nothing is lost" in answer.text
-    as_json = await alice.post_json("/posts/", text="nothing is lost")
-    assert as_json.json()["error"] == "silenced"
+    assert (await alice.post_json("/posts/", text="nothing is lost")).json()["error"] == "silenced"
 
 
 async def test_a_silenced_account_changes_no_text_and_no_picture_of_its_profile(

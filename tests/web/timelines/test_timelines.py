@@ -220,5 +220,4 @@ async def test_a_joined_thread_changes_neither_the_posts_of_pages_nor_their_curs
         assert page.count('<li class="joined">') == 2, "of the page, and the empty one for the scripts"
         assert f'data-newest="{ids[-1]}"' in page
         assert f'rel="next" href="{data["next"].replace("&", "&amp;")}"' in page
-        older = (await alice.get(data["next"])).text
-        assert re.findall(r'<article [^>]*data-post-id="(\d+)"', older) == ids[:3]
+        assert re.findall(r'<article [^>]*data-post-id="(\d+)"', (await alice.get(data["next"])).text) == ids[:3]

@@ -4,8 +4,7 @@ from tests.support.browser import HttpBrowser
 
 
 async def test_a_follow_of_a_private_account_is_a_request(alice: HttpBrowser, bob: HttpBrowser) -> None:
-    answer = await bob.post_json("/accounts/settings/", private=1)
-    assert answer.json()["account"]["private"] is True
+    assert (await bob.post_json("/accounts/settings/", private=1)).json()["account"]["private"] is True
     post = await bob.publish("unmistakable #tea")
     assert post["audience"] == "followers"
     assert "Request to follow" in (await alice.get("/@bob/")).text
@@ -45,8 +44,7 @@ async def test_a_missing_privacy_field_keeps_the_setting(bob: HttpBrowser) -> No
 
 
 async def test_the_composer_sets_the_visibility_of_a_post(alice: HttpBrowser, bob: HttpBrowser) -> None:
-    answer = await alice.post("/posts/", text="unmistakable", audience="followers")
-    assert answer.status_code == 303
+    assert (await alice.post("/posts/", text="unmistakable", audience="followers")).status_code == 303
     assert "unmistakable" in (await alice.get("/")).text
     for path in ("/public/", "/@alice/"):
         assert "unmistakable" not in (await bob.get(path)).text
