@@ -13,13 +13,14 @@ from django.core.exceptions import ImproperlyConfigured
 from socialsite import settings_parsers
 from socialsite.logs import configure_structlog, logging_settings
 from socialsite.site.settings import parse_environment
+from socialsite.store.address import with_redis_scheme
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()  # type: ignore[no-untyped-call]
 environ.Env.read_env(BASE_DIR / ".env")
 
 # The site
-REDIS_URL: str = env.str("REDIS_URL", default="") or f"embedded://{BASE_DIR / 'data'}"
+REDIS_URL: str = with_redis_scheme(env.str("REDIS_URL", default="")) or f"embedded://{BASE_DIR / 'data'}"
 # quickstart stores a secret key beside its data, and other commands that use this data read it there.
 SECRET_KEY: str = env.str("SECRET_KEY", default="") or settings_parsers.read_secret_key(REDIS_URL)
 if not SECRET_KEY:
@@ -75,7 +76,7 @@ ALERT_BACKUP_AGE_HOURS = settings_parsers.parse_int(
 
 # Components whose data is not at REDIS_URL
 REDIS_COMPONENT_URLS: dict[str, str] = {
-    component: url
+    component: with_redis_scheme(url)
     for component in settings_parsers.COMPONENTS
     if (url := env.str(f"REDIS_{component.upper()}_URL", default=""))
 }

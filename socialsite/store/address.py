@@ -20,6 +20,14 @@ They name the files of the CA, the client's certificate and the client's key. `s
 certificates that do not name their servers.
 """
 
+VALKEY_SCHEME = re.compile(r"^valkey(s?)(?=(?:\+[a-z]+)?://)")
+"""The names that Valkey and its providers use for `redis://` and `rediss://`."""
+
+
+def with_redis_scheme(url: str) -> str:
+    """Return a URL that an operator wrote, with the schemes of Redis instead of those of Valkey."""
+    return VALKEY_SCHEME.sub(r"redis\1", url)
+
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:

@@ -19,6 +19,7 @@ from socialsite.migration.estimate import Estimate
 from socialsite.migration.progress import MigrationReport, OnProgress
 from socialsite.migration.repartitioner import OLD_PARTITIONS_GRACE_S, EdgeFamily
 from socialsite.startup import component_urls
+from socialsite.store.address import with_redis_scheme
 from socialsite.store.components import COMPONENTS
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
@@ -140,7 +141,7 @@ def absolute_url(url: str) -> str:
     """
     scheme, _, rest = url.partition("://")
     if scheme != "embedded":
-        return url
+        return with_redis_scheme(url)
     directory = Path(rest).expanduser().resolve()
     if not EmbeddedServer(directory).is_running():
         raise CommandError(f"No server runs in {directory}: start it, because it has to run longer than this command.")

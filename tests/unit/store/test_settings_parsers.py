@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from socialsite import settings_parsers
 from socialsite.site.settings import FIELDS, variable_of
 from socialsite.store import StoreUnavailable
-from socialsite.store.address import Address
+from socialsite.store.address import Address, with_redis_scheme
 from socialsite.store.topology.cluster import _member_address
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -80,6 +80,32 @@ def test_the_cache_follows_sentinels() -> None:
     assert cache["LOCATION"] == "redis://main/0"
     assert cache["OPTIONS"]["SENTINELS"] == [("10.0.0.1", 26379), ("::1", 26380)]
     assert (cache["OPTIONS"]["USERNAME"], cache["OPTIONS"]["PASSWORD"]) == ("user", "secret")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("valkey://a:1/2", "redis://a:1/2"),
+        ("valkeys://default:valkey://@a:1?ssl_ca_certs=/ca", "rediss://default:valkey://@a:1?ssl_ca_certs=/ca"),
+        ("valkey+sentinel://a:1/main", "redis+sentinel://a:1/main"),
+        ("valkeys+cluster://a:1", "rediss+cluster://a:1"),
+        ("redis://valkey://a", "redis://valkey://a"),
+        ("embedded:///valkey", "embedded:///valkey"),
+        ("valkeyss://a", "valkeyss://a"),
+        ("", ""),
+    ],
+)
+def test_the_schemes_of_valkey_are_those_of_redis(url: str, expected: str) -> None:
+    """gomodule/redigo#688, redis-rs/redis-rs#1555, valkey-io/valkey-java#11: providers show such URLs."""
+    assert with_redis_scheme(url) == expected
+
+
+def test_the_settings_read_urls_of_valkey() -> None:
+    script = "from django.conf import settings as s; print(s.REDIS_URL, s.REDIS_COMPONENT_URLS, s.CACHES)"
+    variables = {"REDIS_URL": "valkey://a:1/0", "REDIS_JOBS_URL": "valkeys://b:2"}
+    done = manage("shell", "-c", script, **variables)
+    assert "redis://a:1/0 {'jobs': 'rediss://b:2'}" in done.stdout, done.stderr
+    assert "valkey" not in done.stdout
 
 
 @pytest.mark.parametrize("url", ["embedded:///data", "redis+cluster://a:1,b:2", "redis+shards://a:1"])
