@@ -7,7 +7,7 @@ const PREVIEW_PX = 240;
 const POLL_MS = 500;
 const POLLS = 120;
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
-const lengthOf = (text) => (segmenter ? [...segmenter.segment(text.trim())] : [...text.trim()]).length;
+const lengthOf = (text) => [...(segmenter?.segment(text.trim()) ?? text.trim())].length;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -214,8 +214,8 @@ class Picture {
   #showPoint() {
     const [x, y] = [...this.axes].map((axis) => Number(axis.value));
     this.point.hidden = !this.row.querySelector(".picture-focus").open;
-    this.point.style.left = `${((1 + x) / 2) * 100}%`;
-    this.point.style.top = `${((1 - y) / 2) * 100}%`;
+    this.point.style.left = `${50 + 50 * x}%`;
+    this.point.style.top = `${50 - 50 * y}%`;
   }
 }
 
@@ -274,20 +274,22 @@ class Editor {
     this.changed();
   }
 
-  /** Show the uploaded pictures of a draft after the page was loaded again, and name those that were not uploaded. */
+  /** Show the uploaded pictures of a draft on a new page, and name those that were not uploaded. */
   restore(contents) {
     return (this.restoring = this.#restore(contents));
   }
 
   async #restore({ ids, names }) {
     for (const id of ids) {
-      const { status, data } = await fetchPicture(id);
-      if (status !== 200) continue;
+      let found = await fetchPicture(id);
+      while (!found.status) found = (await pause(POLL_MS)) ?? (await fetchPicture(id));
+      if (found.status !== 200) continue;
       const picture = new Picture(this, await part("#picture-row"));
       this.#append(picture);
-      picture.restore(data);
+      picture.restore(found.data);
     }
     this.#complain(names.map((name) => this.words.interrupted.replace("{name}", () => name)).join(" "));
+    this.restoring = null;
     this.changed();
   }
 
@@ -346,7 +348,7 @@ class Editor {
       row.querySelector('[data-move="-1"]').disabled = at === 0;
       row.querySelector('[data-move="1"]').disabled = at === this.count - 1;
     });
-    this.root.dispatchEvent(new CustomEvent("pictures:changed", { bubbles: true, detail: this.contents }));
+    if (!this.restoring) this.root.dispatchEvent(new CustomEvent("pictures:changed", { bubbles: true, detail: this.contents }));
   }
 
   #complain(text) {

@@ -1,5 +1,7 @@
 """Several posts written at once: published in order, each once, and never lost."""
 
+import itertools
+
 import pytest
 from playwright.sync_api import Route, expect
 
@@ -127,6 +129,29 @@ def test_a_further_post_has_pictures_of_its_own_also_after_a_reload(me: BrowserP
     ]
     assert pictures == [[], ["Another grey square"], []]
     assert form.locator(".picture-row").count() == 0
+
+
+def test_two_reloads_in_a_row_and_a_lost_connection_keep_all_pictures(me: BrowserPage) -> None:
+    requests = itertools.count()
+
+    def delay(route: Route) -> None:
+        if "json" not in route.request.headers.get("accept", ""):
+            return route.continue_()
+        me.page.wait_for_timeout(700)
+        return route.abort() if next(requests) == 2 else route.continue_()
+
+    photo = {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": picture()}
+    rows = me.page.locator("[data-composer] .picture-row")
+    me.page.locator("[data-composer] [data-add-pictures]").set_input_files([photo, photo])  # type: ignore[list-item]
+    expect(rows).to_have_count(2)
+    for row in rows.all():
+        expect(row).to_have_attribute("data-state", "ready")
+    me.page.route("**/media/*/", delay)
+    me.page.reload()
+    expect(rows.first).to_be_visible()
+    me.page.reload()
+    expect(rows).to_have_count(2)
+    me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
 
 def test_a_thread_that_is_sent_right_after_a_reload_keeps_all_pictures(me: BrowserPage, own: HttpVisitor) -> None:
