@@ -168,8 +168,8 @@ def test_a_thread_that_is_sent_right_after_a_reload_keeps_all_pictures(me: Brows
         form.locator("[data-add-pictures]").set_input_files([photo, photo])  # type: ignore[list-item]
         expect(form.locator(".picture-row")).to_have_count(2 * number + 2)
     for row in form.locator(".picture-row").all():
-        row.locator("textarea").fill("A grey square")
         expect(row).to_have_attribute("data-state", "ready")
+        row.locator("textarea").fill("A grey square")
     with me.page.expect_response("**/media/*/"):
         form.locator("textarea[name=text]").focus()
     me.page.route("**/media/*/", delay)
