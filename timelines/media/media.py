@@ -29,6 +29,7 @@ UPLOAD_TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 UPLOAD_MAX_BYTES = 16 * 1024 * 1024
 UPLOAD_MAX_PIXELS = 33_177_600  # MAX_PIXELS of the encoder, which imports nothing of the site
 MEDIA_PER_POST = 4
+MEDIA_PER_THREAD = 25 * MEDIA_PER_POST  # THREAD_POSTS_CAP of timelines/publishing/forms.py
 MEDIA_PER_ACCOUNT = 20_000
 """The maximum number of pictures of an account, whatever their size."""
 ALT_MAX_LENGTH = 1_500  # graphemes

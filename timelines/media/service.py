@@ -7,7 +7,7 @@ the row last.
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from hmac import compare_digest
 
 import structlog
@@ -27,6 +27,7 @@ from timelines.errors import MediaInvalid, MediaNotFound, MediaQuotaReached, Med
 from timelines.media.links import is_link_key
 from timelines.media.media import (
     MEDIA_PER_POST,
+    MEDIA_PER_THREAD,
     PREVIEW_PICTURE_TTL_MS,
     REFUSALS,
     SITE_OWNER,
@@ -67,6 +68,7 @@ PREVIEW_PICTURE_TIMEOUT_S, PROFILE_PICTURE_TIMEOUT_S = 15.0, 5.0
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
 """The states of an id that no post has, because its request wrote none or the post was deleted."""
 
+NO_SUCH_PICTURE = _("One of the pictures does not exist, or no longer does.")
 FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
 """The method ReadPipeline.find_audience."""
 log = structlog.stdlib.get_logger("timelines.media")
@@ -192,7 +194,7 @@ class MediaService(Service):
 
     async def find_all_own(self, owner_id: AccountId, media_ids: Sequence[int]) -> list[Media]:
         """Return the rows that belong to the account, including pictures that are not ready."""
-        rows = await self.rows.find_many(media_ids[:MEDIA_PER_POST]) if media_ids else []
+        rows = await self.rows.find_many(media_ids[:MEDIA_PER_THREAD]) if media_ids else []
         return [row for row in rows if row is not None and row.owner == owner_id and row.state != "deleting"]
 
     async def describe(
@@ -236,7 +238,7 @@ class MediaService(Service):
         attachments = {each.id: each for each in current}
         for row in await self.rows.find_many(media_id for media_id in ids if media_id not in attachments):
             if row is None or row.owner != owner_id or row.kind != "picture" or row.state == "deleting":
-                raise PostInvalid({"media_ids": _("One of the pictures does not exist, or no longer does.")})
+                raise PostInvalid({"media_ids": NO_SUCH_PICTURE})
             if row.state != "ready":
                 is_refused = row.state == "refused"
                 text = REFUSALS.get(row.refusal) if is_refused else _("A picture is not ready yet. Try again.")
@@ -253,15 +255,26 @@ class MediaService(Service):
         for each, row in zip(media, await self.rows.find_many(each.id for each in media), strict=True):
             if row is not None and row.post == post.id and row.attachment == each and not row.unused_ms:
                 continue
-            owners = 0, post.id, replaced_id
-            is_free = row is not None and (
-                row.post in owners or await self.posts.find_state(row.post) in ABANDONED_STATES
-            )
+            is_free = await self._is_free(row, {post.id, replaced_id})
             expected = {"owner": post.author_id, "state": "ready", "post": row.post if row else 0}
             x, y = each.focus
             changed = {"post": post.id, "alt": each.alt, "focus_x": x, "focus_y": y, "unused_ms": 0}
             if not is_free or not await self.rows.update(each.id, expected, changed):
-                raise PostInvalid({"media_ids": _("One of the pictures does not exist, or no longer does.")})
+                raise PostInvalid({"media_ids": NO_SUCH_PICTURE})
+
+    async def require_free(
+        self, media_ids: Iterable[int], own_ids: Collection[PostId | None], used: Collection[int]
+    ) -> None:
+        """Raise PostInvalid if a picture is one of `used`, or if a post that is not one of `own_ids` contains it."""
+        for row in await self.rows.find_many(media_ids):
+            if row is None or row.id in used or not await self._is_free(row, own_ids):
+                raise PostInvalid({"media_ids": NO_SUCH_PICTURE})
+
+    async def _is_free(self, row: Media | None, own_ids: Collection[PostId | None]) -> bool:
+        """Return whether a post with one of these ids may contain the picture."""
+        return row is not None and (
+            not row.post or row.post in own_ids or await self.posts.find_state(row.post) in ABANDONED_STATES
+        )
 
     async def release(self, versions: Iterable[Post], *, keep: bool = False) -> None:
         """Schedule the deletion of the pictures of all versions of a post. Call it before the post is deleted.

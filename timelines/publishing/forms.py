@@ -178,6 +178,11 @@ class PostForm:
     further: tuple[FurtherPost, ...] = ()
     """The further posts, each an answer to the one before. Blank ones are not published."""
 
+    @property
+    def further_posts(self) -> list[FurtherPost]:
+        """The further posts without blank ones."""
+        return [each for each in self.further if not each.is_blank]
+
     @classmethod
     def parse(cls, fields: FormFields) -> "PostForm":
         """Return the parsed form. Raises PostInvalid, MediaInvalid."""

@@ -36,9 +36,8 @@ async def publish_thread(
     Nothing is published if one is refused, or if the limits have no room for all. If this fails later, the same form
     publishes and counts only the missing posts. Raises the errors of `PublishingService`.
     """
-    further = await check_thread(publishing, form, author_id, caller)
-    key = form.idempotency_key
-    published = await find_published(publishing, [each for each, _details in further], author_id, key)
+    key, published = form.idempotency_key, await find_published(publishing, form, author_id)
+    further = await check_thread(publishing, form, author_id, caller, published)
     first = await publishing.publish_form(
         form,
         author_id=author_id,
@@ -64,11 +63,9 @@ async def publish_thread(
     return posts
 
 
-async def find_published(
-    publishing: PublishingService, further: Sequence[FurtherPost], author_id: AccountId, key: str | None
-) -> list[Post]:
-    """Return the posts of a thread that an earlier request with this key published, in their order."""
-    published: list[Post] = []
+async def find_published(publishing: PublishingService, form: PostForm, author_id: AccountId) -> list[Post]:
+    """Return the posts of a thread that an earlier request with the key of this form published, in their order."""
+    key, further, published = form.idempotency_key, form.further_posts, list[Post]()
     while further and key and len(published) <= len(further):
         own_key = _further_key(key, published[-1], further[len(published) - 1]) if published else key
         record = await publishing.posts.find_idempotency_record(author_id, idempotency_key_digest(own_key))
@@ -86,9 +83,8 @@ async def fields_left(
 
     The first post that is left answers the last published one.
     """
-    further = [each for each in form.further if not each.is_blank]
-    published = await find_published(publishing, further, author_id, form.idempotency_key)
-    left = further[len(published) - 1 :]
+    published = await find_published(publishing, form, author_id)
+    left = form.further_posts[len(published) - 1 :]
     if not published or not left:
         return form.content
     kept = [each for each in form.content if each[0] not in REPLACED and not each[0].startswith("poll")]
@@ -100,7 +96,11 @@ async def fields_left(
 
 
 async def check_thread(
-    publishing: PublishingService, form: PostForm, author_id: AccountId, caller: Caller | None
+    publishing: PublishingService,
+    form: PostForm,
+    author_id: AccountId,
+    caller: Caller | None,
+    published: Sequence[Post] = (),
 ) -> list[tuple[FurtherPost, PostDetails]]:
     """Return the further posts with their details, without blank ones. Raises PostInvalid, which names the post."""
     further = [(number, each) for number, each in enumerate(form.further, 2) if not each.is_blank]
@@ -110,10 +110,13 @@ async def check_thread(
     if len(further) >= (most := min(limit, THREAD_POSTS_CAP)):
         message = ngettext("You can publish %(most)s post at once.", "You can publish %(most)s posts at once.", most)
         raise PostInvalid({FURTHER_TEXTS: message % {"most": most}})
-    checked = []
+    own_ids = {form.redraft_of, *(post.id for post in published)}
+    checked: list[tuple[FurtherPost, PostDetails]] = []
     for number, each in further:
         try:
             details = await _details_of(publishing, form.details, each, author_id)
+            used = {*form.media_ids, *(id for other, _details in checked for id in other.media_ids)}
+            await publishing.media.require_free(each.media_ids, own_ids, used)
             publishing.validate_content(each.text, details)
             check_mentions(each.text, caller)
         except PostInvalid as error:

@@ -24,16 +24,17 @@ from tests.support.pictures import animation, encode_all, picture, uploaded
 from tests.support.waiting import eventually
 from tests.support.world import Person, World
 from timelines.audit import Audit
+from timelines.drafts.draft import Draft
 from timelines.errors import MediaInvalid, MediaQuotaReached, PostInvalid
 from timelines.jobs import EditPost
 from timelines.jobs import encode_job as encode_post_job
-from timelines.media.media import UNATTACHED_MS, Media, media_file, upload_file
+from timelines.media.media import MEDIA_PER_POST, MEDIA_PER_THREAD, UNATTACHED_MS, Media, media_file, upload_file
 from timelines.media.processing import EncodePicture, EncoderKilled, encode_job, parse_result
 from timelines.media.service import RETRY_CHECK_MS
 from timelines.media.storage import FOLDER_ID_FILE, INCOMING, MediaFiles
 from timelines.posts.post import PostDetails, encode_post
 from timelines.publishing.edits import next_version
-from timelines.publishing.forms import EditForm
+from timelines.publishing.forms import THREAD_POSTS_CAP, EditForm
 
 DAY_LATER = UNATTACHED_MS + 1
 
@@ -76,6 +77,22 @@ async def test_a_picture_of_a_post_stays_and_is_deleted_with_it(services, alice:
     await alice.deletes(post)
     assert await services.media.check_due() == 1
     assert await MediaFiles().list_names() == []
+
+
+async def test_a_draft_of_a_thread_keeps_the_pictures_of_all_its_posts(services, alice: Person):
+    assert MEDIA_PER_THREAD == THREAD_POSTS_CAP * MEDIA_PER_POST
+    rows = [await upload(services, alice) for _ in range(6)]
+    ids = [str(row.id) for row in rows]
+    fields = [
+        ("text", "one"),
+        *(("media_ids", id) for id in ids[:4]),
+        ("more", "two"),
+        ("more_media", " ".join(ids[4:])),
+    ]
+    draft = await services.drafts.save(alice.id, Draft(0, tuple(fields)))
+    assert await check_later(services) == 0
+    assert [row.id for row in await services.media.find_all_own(alice.id, draft.media_ids)] == [row.id for row in rows]
+    assert len(await MediaFiles().list_names()) == 12
 
 
 async def test_stored_sizes_equal_the_sizes_of_the_files(services, alice: Person, bob: Person):

@@ -72,6 +72,20 @@ async def test_each_further_post_of_a_thread_has_pictures_of_its_own(alice, bob,
     assert [post.get("sensitive", False) for post in posts] == [True, True, False]
 
 
+async def test_no_post_of_a_thread_is_published_if_a_picture_is_in_another_post(alice, upload):
+    taken, free = [(await upload(alice))["id"] for _ in range(2)]
+    assert (await alice.post_json("/posts/", text="before", media_ids=taken)).status_code == 201
+    for media_id, first in ((taken, free), (free, free)):
+        fields = {"more[]": ["two", "three"], "more_media[]": ["", media_id], "idempotency_key": f"key {media_id}"}
+        refused = await alice.post_json("/posts/", text="one", media_ids=first, **fields)
+        reason = "Post 3: One of the pictures does not exist, or no longer does."
+        assert refused.json()["fields"] == {"more-3": reason}
+    assert [post["text"] for post in (await alice.get_json("/@alice/")).json()["posts"]] == ["before"]
+    fields = {"more[]": ["two"], "more_media[]": [free], "idempotency_key": "repeated"}
+    answers = [(await alice.post_json("/posts/", text="one", **fields)).json() for _ in range(2)]
+    assert answers[0]["thread"] == answers[1]["thread"]
+
+
 async def test_a_picture_is_in_one_post_of_its_owner(alice, bob, upload):
     media_id = (await upload(alice))["id"]
     assert (await bob.post_json("/posts/", text="stolen", media_ids=media_id)).status_code == 422
