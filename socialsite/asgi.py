@@ -7,7 +7,6 @@ opens the services.
 
 import asyncio
 import os
-import re
 import sys
 
 import django
@@ -27,7 +26,7 @@ from accounts.sessions.uploads import find_uploader  # noqa: E402
 from socialsite.alerts.watch import AlertWatch  # noqa: E402
 from socialsite.recipes.task_supervisor import TaskSupervisor  # noqa: E402
 from socialsite.store.errors import StoreError, StoreUnavailable  # noqa: E402
-from socialsite.web.asgi_types import Receive, Scope, Send  # noqa: E402
+from socialsite.web.asgi_types import Receive, Scope, Send, merge_slashes  # noqa: E402
 from socialsite.web.daphne.graceful_shutdown import install_graceful_shutdown  # noqa: E402
 from socialsite.web.daphne.request_limits import install_request_limits  # noqa: E402
 from socialsite.web.handler import (  # noqa: E402
@@ -44,7 +43,6 @@ from timelines.live.consumer import streaming_servers  # noqa: E402
 from timelines.live.routing import websocket_urlpatterns  # noqa: E402
 
 STARTUP_TIMEOUT_S = 5.0
-SLASHES = re.compile("/{2,}")
 log = structlog.stdlib.get_logger("socialsite.start")
 watching = TaskSupervisor()
 """Runs the checks for alerts, also while the store does not answer."""
@@ -104,5 +102,5 @@ protocols = ProtocolTypeRouter(  # type: ignore[no-untyped-call]
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """Serve a path with repeated slashes as the path with single ones, as Mastodon does. Some apps write such paths."""
     if "//" in scope.get("path", ""):
-        scope = {**scope, "path": SLASHES.sub("/", scope["path"])}
+        scope = {**scope, "path": merge_slashes(scope["path"])}
     await protocols(scope, receive, send)

@@ -22,7 +22,9 @@ class TaskSupervisor:
     def start(self, work: TaskFactory) -> None:
         self._run(work, work())
 
-    def repeat(self, interval_s: float, work: Callable[[], Awaitable[object]], failure: str = "") -> None:
+    def repeat(
+        self, interval_s: float, work: Callable[[], Awaitable[object]], failure: str = "a repeated task failed"
+    ) -> None:
         """Await `work` after every interval. A StoreError is logged as `failure`, and the next interval tries again."""
 
         async def repeat() -> None:

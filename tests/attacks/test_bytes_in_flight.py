@@ -84,6 +84,16 @@ async def test_an_account_has_a_sum_of_unfinished_bodies(daphne: DaphneProcess) 
     third.close()
 
 
+async def test_a_large_upload_to_a_path_with_repeated_slashes_is_read(daphne: DaphneProcess) -> None:
+    async with HttpBrowser(base_url=daphne.origin) as browser:
+        await browser.sign_up("dora")
+        files = {"file": ("picture.png", picture(format="PNG") + bytes(200_000))}
+        headers = {"Accept": "application/json", "X-CSRFToken": browser.csrf_token}
+        async with httpx.AsyncClient(cookies=browser.http.cookies, headers=headers, verify=PLAIN_HTTP) as client:
+            answer = await client.post(f"{daphne.origin}//media//", files=files)
+        assert answer.status_code == 202, answer.text
+
+
 async def test_an_upload_beyond_the_sum_is_refused_with_a_time_to_repeat_it(redis_url: str) -> None:
     """The sum is 257 MiB here: four forms of 66 MB are under way. The file itself is not too large."""
     with running_daphne(redis_url, IMPORT_MAX_BYTES="1mb") as daphne:

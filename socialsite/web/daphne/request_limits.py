@@ -30,7 +30,7 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 
 from socialsite.recipes.rate_limit import network_of
-from socialsite.web.asgi_types import Scope
+from socialsite.web.asgi_types import Scope, merge_slashes
 from socialsite.web.middleware.address import find_scope_address
 from socialsite.web.uploads import TOO_MANY_BODIES, BodyInFile, UploadRules
 
@@ -182,7 +182,7 @@ def _read_head(request: Any) -> Scope:
     path, _, query = request.channel._path.partition(b"?")
     headers = [(key.lower(), each) for key, lines in request.requestHeaders.getAllRawHeaders() for each in lines]
     client = (getattr(request.client, "host", ""), 0)
-    path_text = unquote_to_bytes(path).decode("utf-8", "replace")
+    path_text = merge_slashes(unquote_to_bytes(path).decode("utf-8", "replace"))
     return {"path": path_text, "query_string": query, "headers": headers, "client": client}
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from socialsite.concurrency import run_all_to_end, run_together
 from socialsite.recipes.task_supervisor import RESTART_DELAY_S, TaskSupervisor
+from socialsite.store import StoreUnavailable
 
 
 async def test_a_crashed_task_is_restarted_after_the_same_pause_each_time() -> None:
@@ -83,6 +84,24 @@ async def test_a_task_that_crashes_during_close_is_not_restarted() -> None:
     await upkeep.close()
     await asyncio.sleep(2 * RESTART_DELAY_S)
     assert begun == ["trips"]
+
+
+async def test_a_repeated_task_goes_on_after_an_error_of_the_store_which_the_log_names(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun = list[int]()
+
+    async def fails() -> None:
+        begun.append(1)
+        raise StoreUnavailable("the server is away")
+
+    upkeep = TaskSupervisor()
+    upkeep.repeat(0.001, fails)
+    async with asyncio.timeout(10):
+        while len(begun) < 2:  # noqa: ASYNC110 - nothing tells of a beginning
+            await asyncio.sleep(0.001)
+    await upkeep.close()
+    assert caplog.messages[0] == "a repeated task failed: the server is away"
 
 
 async def wait_for_ever(ended: list[str]) -> None:
