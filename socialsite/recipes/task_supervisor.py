@@ -54,7 +54,7 @@ class TaskSupervisor:
         self._tasks.discard(ended)
         if ended.exception() is None:
             return
-        log.error("background work stumbled and goes on", exc_info=ended.exception())
+        log.error("a background task failed and is started again", exc_info=ended.exception())
         if self._on_crash is not None:
             self._on_crash()
         self._run(work, _run_after_delay(work))

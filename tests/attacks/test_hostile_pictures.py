@@ -137,7 +137,7 @@ METADATA = {
 
 
 @pytest.mark.parametrize("name", METADATA)
-def test_odd_metadata_cost_no_picture(name: str) -> None:
+def test_a_picture_with_odd_metadata_is_accepted(name: str) -> None:
     """python-pillow/Pillow#8363 and #2445, Nandaka/PixivUtil2#269: browsers show these pictures."""
     assert "refusal" not in encode(METADATA[name]())[0]
 

@@ -219,7 +219,7 @@ def offset_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield (number, row as JSON) of the items after `offset`. Items that `parse` refuses are counted.
 
-    The texts lose characters that no text of this site has, which would otherwise cost the whole post.
+    Characters that no text of this site may have are removed from the texts, since the whole post would be refused.
     """
     for number, item in enumerate(items, 1):
         if number <= offset:

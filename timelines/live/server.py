@@ -84,7 +84,7 @@ class StreamingServer:
         await self._listener.close()
 
     def require_room(self, address: str) -> None:
-        """Raises RateLimited if the address has as many sockets and event streams as it may have."""
+        """Raise RateLimited if the address has as many sockets and event streams as it may have."""
         if self._message_limit and not self._registry.has_room(address, SOCKETS_PER_MESSAGE * self._message_limit):
             raise RateLimited("address", NEXT_SOCKET_AFTER_S)
 

@@ -127,7 +127,7 @@ class SubscriptionManager:
         if subscription.task is task:
             subscription.task = None
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a subscription stumbled", exc_info=error)
+            log.error("a subscription failed", exc_info=error)
             subscription.socket.writer.close(socket_messages.INTERNAL_ERROR_CLOSE_CODE)
 
     async def _subscribe(self, subscription: Subscription, after: PostId | None) -> None:

@@ -109,7 +109,7 @@ def encode_picture(
     Image.MAX_IMAGE_PIXELS, PngImagePlugin.MAX_TEXT_CHUNK = MAX_PIXELS, METADATA_MAX_BYTES
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
-        ImageFile.LOAD_TRUNCATED_IMAGES = True  # damaged metadata cost no picture, damaged pixels do
+        ImageFile.LOAD_TRUNCATED_IMAGES = True  # damaged metadata is accepted, damaged pixels are refused
         with Image.open(source, formats=FORMATS) as picture:
             ImageFile.LOAD_TRUNCATED_IMAGES = False
             if picture.width * picture.height > MAX_PIXELS:

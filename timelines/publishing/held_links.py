@@ -41,8 +41,9 @@ class FirstLinks(Part):
 
     async def find_refusal(self, author_id: AccountId, texts: Iterable[tuple[str, str]]) -> str:
         """Return why texts, which would be shown at once, may not have links, or ""."""
-        is_refused = await self._is_first_link(author_id, texts)
-        return _("The people who run this site look at your first links. Write them in a new post.") * is_refused
+        if not await self._is_first_link(author_id, texts):
+            return ""
+        return _("The people who run this site look at your first links. Write them in a new post.")
 
     async def _is_first_link(self, author_id: AccountId, texts: Iterable[tuple[str, str]]) -> bool:
         if not self.site.settings.holds_first_links or not any(has_links(text) for _name, text in texts):

@@ -51,7 +51,7 @@ ACCOUNT_BODIES_MAX_BYTES: int = settings.IMPORT_MAX_BYTES + 256 * 1024 * 1024
 BODY_MIN_BYTES_PER_S, REQUEST_MIN_S = 32 * 1024, 60
 """A large body that arrives more slowly is ended. Every request has a minute, from its first line to its end."""
 UNFINISHED_PER_ADDRESS = 256
-"""Maximum bodies of an address that are not complete. Each may have 64 kB in memory, and is not counted yet."""
+"""Maximum bodies of an address that are not complete. Each may have 64 kB in memory, and no other limit counts it."""
 CONTROL_OPCODE_MIN = 8  # RFC 6455, 5.2
 
 
