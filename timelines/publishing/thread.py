@@ -44,7 +44,7 @@ async def publish_thread(
         now_ms=now_ms,
         is_private=is_private,
         caller=None if published else caller and replace(caller, planned=1 + len(further)),
-        is_released=is_released or bool(published),
+        is_released=is_released,
     )
     posts = [first, *published[1:]]
     while missing := further[len(posts) - 1 :]:

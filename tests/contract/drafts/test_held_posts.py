@@ -1,5 +1,7 @@
 """First posts with links: staff looks at them before they are published, and no crash loses one."""
 
+from contextlib import suppress
+
 import pytest
 
 from socialsite.container import Services
@@ -11,10 +13,11 @@ from tests.support.world import Person, World
 from timelines import keys
 from timelines.drafts.draft import Draft
 from timelines.drafts.repository import DuePost
-from timelines.errors import DraftNotFound, DraftsCapReached, PostHeld, PostInvalid
+from timelines.errors import DraftNotFound, DraftsCapReached, IdempotencyConflict, PostHeld, PostInvalid
 from timelines.posts.post import PostDetails
 from timelines.publishing.forms import PostForm
 from timelines.publishing.held_links import FIRST_POSTS
+from timelines.publishing.thread import publish_thread
 
 LINK = "look at https://example.com/offer"
 HOUR_MS = 3_600_000
@@ -85,6 +88,14 @@ async def test_no_edit_adds_the_first_link(services: Services, alice: Person) ->
     assert await texts_of(services, alice) == ["good morning"]
     await services.site.change(holds_first_links=False)
     await alice.edits(entry.post, LINK)
+
+
+async def test_a_form_that_is_sent_again_adds_no_first_link(services: Services, alice: Person) -> None:
+    for further in ("two", LINK):
+        form = PostForm.parse(FormFields([("text", "one"), ("idempotency_key", "key"), ("more", further)]))
+        with suppress(IdempotencyConflict):
+            await publish_thread(services.publishing, form, author_id=alice.id, now_ms=services.clock.now_ms())
+    assert await texts_of(services, alice) == ["two", "one"]
 
 
 async def test_a_boost_does_not_count_as_a_post(services: Services, alice: Person, bob: Person) -> None:
