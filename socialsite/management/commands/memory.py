@@ -75,7 +75,7 @@ def build_table(report: MemoryReport) -> Table:
 
 def describe_forecast(report: MemoryReport, forecast: Forecast) -> str:
     if not forecast.bytes_a_post:
-        return "There are no posts, so nothing can be foretold."
+        return "There are no posts, so there is no forecast."
     if forecast.posts_left is None:
         return f"A post takes {forecast.bytes_a_post:.0f} bytes. Without maxmemory nothing can be foretold."
     rate = report.posts_per_day()
