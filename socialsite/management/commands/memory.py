@@ -77,7 +77,7 @@ def describe_forecast(report: MemoryReport, forecast: Forecast) -> str:
     if not forecast.bytes_a_post:
         return "There are no posts, so there is no forecast."
     if forecast.posts_left is None:
-        return f"A post takes {forecast.bytes_a_post:.0f} bytes. Without maxmemory nothing can be foretold."
+        return f"A post takes {forecast.bytes_a_post:.0f} bytes. Without maxmemory there is no forecast."
     rate = report.posts_per_day()
     days = f": {forecast.days_left:.0f} days at {rate:.0f} posts a day" if forecast.days_left is not None else ""
     return f"A post takes {forecast.bytes_a_post:.0f} bytes; {forecast.posts_left} more fit{days}."
