@@ -163,9 +163,9 @@ async def test_a_post_restored_between_the_two_reads_is_found(
 
 async def test_an_idempotency_key_belongs_to_its_first_request(store: Store, posts: PostRepository) -> None:
     key = keys.idempotency_record(ALICE, "k")
-    assert await posts.has_idempotency_key(ALICE, "k") is False
+    assert await posts.find_idempotency_record(ALICE, "k") is None
     assert await posts.claim_idempotency_key(ALICE, "k", MINE) == MINE
-    assert await posts.has_idempotency_key(ALICE, "k") is True
+    assert await posts.find_idempotency_record(ALICE, "k") == MINE
     await store.node(key).execute("EXPIRE", key, 100)
     assert await posts.claim_idempotency_key(ALICE, "k", OTHERS) == MINE
     assert await store.node(key).execute("TTL", key) <= 100
