@@ -7,8 +7,8 @@ from accounts import keys as account_keys
 from accounts.accounts.repository import ACCOUNT_FIELDS
 from accounts.domain import DELETED, SUSPENDED
 from accounts.profile_texts import PROFILE_TEXTS
-from accounts.sessions.values import ACCESS_TOKENS_CAP
-from socialsite.ids import AccountId
+from accounts.sessions.values import ACCESS_TOKENS_CAP, ACCOUNT_ID_MAX_LENGTH
+from socialsite.ids import AccountId, ClientId
 from socialsite.store import Command, Key, Reply
 from timelines import keys
 from timelines.audit.context import Checks
@@ -135,16 +135,16 @@ class AccountChecks(Checks):
                 yield Discrepancy("account_unswept", key, str(left), self._context.purge(account_id))
 
     async def sessions(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Check that each session has an account, expires, is readable, and is in the index."""
+        """Check that each session expires, is readable, is in the index, and has an account if it is not of an app."""
         indexes = [(_index_of(key), key.rpartition(":")[2]) for key in checked]
         scores = await reader.execute_all((("ZSCORE", index, session_id) for index, session_id in indexes))
-        states = await reader.read_states(int(key.tag) for key in checked)
+        ownerless = await _find_ownerless(reader, checked)
         rows = await reader.read_each(checked, ("GET",), ("PTTL",))
         for (key, (value, ttl_ms)), score in zip(rows, scores, strict=True):
             if value is None:
                 continue
             delete = self._context.run(("DEL", key))
-            if states[int(key.tag)] in (ABSENT, DELETED):
+            if key in ownerless:
                 yield Discrepancy("session_of_nobody", key, repair=delete)
             elif ttl_ms == -1:
                 yield Discrepancy("session_eternal", key, repair=delete)
@@ -155,11 +155,11 @@ class AccountChecks(Checks):
 
     async def session_indexes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each entry refers to a session. If the session has expired, its entry is a leftover."""
-        states = await reader.read_states(int(key.tag) for key in checked)
+        ownerless = await _find_ownerless(reader, checked)
         for key, (members, ttl_ms) in await reader.read_each(checked, ("ZRANGE", 0, 2 * ACCESS_TOKENS_CAP), ("PTTL",)):
             if not members:
                 continue
-            if states[int(key.tag)] in (ABSENT, DELETED):
+            if key in ownerless:
                 yield Discrepancy("sessions_of_nobody", key, repair=self._context.run(("DEL", key)))
                 continue
             if ttl_ms == -1:
@@ -167,7 +167,7 @@ class AccountChecks(Checks):
                 yield Discrepancy("session_index_eternal", key, repair=expire)
             ids = [member.decode() for member in members]
             key_of = account_keys.access_token if key.endswith(":tokens") else account_keys.session
-            owner = AccountId(int(key.tag))
+            owner = _owner_of(key)
             exist = await reader.execute_all(("EXISTS", key_of(owner, session_id)) for session_id in ids)
             for session_id, exists in zip(ids, exist, strict=True):
                 if not exists:
@@ -193,9 +193,21 @@ class AccountChecks(Checks):
 
 def _index_of(session: Key) -> Key:
     """Return the index that must contain a session or an access token."""
-    owner = AccountId(int(session.tag))
+    owner = _owner_of(session)
     is_token = session.rpartition("}:")[2].startswith("token:")
     return account_keys.access_token_index(owner) if is_token else account_keys.session_index(owner)
+
+
+def _owner_of(key: Key) -> AccountId | ClientId:
+    """Return the owner of a session, a token or an index: an account, or an app with tokens for itself."""
+    return AccountId(int(key.tag)) if len(key.tag) <= ACCOUNT_ID_MAX_LENGTH else ClientId(key.tag)
+
+
+async def _find_ownerless(reader: AuditReader, checked: Sequence[Key]) -> set[Key]:
+    """Return the keys whose account does not exist. A token of an app may outlive the app's registration."""
+    owners = {key: owner for key in checked if isinstance(owner := _owner_of(key), int)}
+    states = await reader.read_states(owners.values())
+    return {key for key, owner in owners.items() if states[owner] in (ABSENT, DELETED)}
 
 
 def find_missing_fields(row: Reply) -> list[str]:

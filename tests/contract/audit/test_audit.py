@@ -7,7 +7,9 @@ import pytest
 from django.core.management import CommandError
 
 from accounts import keys as account_keys
+from accounts.sessions.values import TokenGrant
 from socialsite.container import Services
+from socialsite.ids import ClientId
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
@@ -43,6 +45,18 @@ async def test_a_healthy_site_has_no_damage(town: SampleSite) -> None:
     report = await town.audit()
     assert [str(found) for found in report.discrepancies] == []
     assert report.keys > 30
+
+
+async def test_tokens_of_an_app_for_itself_are_checked_as_those_of_an_account(town: SampleSite) -> None:
+    app_id = ClientId("5f" * 16)
+    text = await town.services.access_tokens.issue(None, TokenGrant(app_id, "Whalebird", ("read",)))
+    assert [str(found) for found in (await town.audit()).discrepancies] == []
+    await town.execute("ZADD", account_keys.access_token_index(app_id), 5, "c" * 64)
+    await town.execute("SET", account_keys.access_token(app_id, "d" * 64), "x")
+    report = await town.audit(repair=True)
+    assert (report.damage, report.leftovers) == ({"session_eternal": 1}, {"session_gone": 1})
+    await town.repair_until_clean()
+    assert (await town.services.access_tokens.load(text))[1] is not None
 
 
 @pytest.mark.parametrize("kind", DAMAGE_BY_NAME)
