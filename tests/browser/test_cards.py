@@ -62,7 +62,7 @@ def test_a_scroll_below_a_mouse_at_rest_opens_no_card(reader: OpenReader, own: H
     loaded: list[str] = []
     me.page.on("request", lambda request: loaded.append(request.url))
     me.page.evaluate("y => scrollBy({ top: y, behavior: 'instant' })", name["y"] + 5 - y)
-    me.page.wait_for_function("document.querySelector('a.post-author:hover')")
+    expect(me.page.locator("a.post-author:hover")).to_have_count(1)
     me.page.wait_for_timeout(1_000)  # a card opens after half a second
     assert not [url for url in loaded if "card" in url]
     me.page.mouse.move(name["x"] + 7, y + 1)
