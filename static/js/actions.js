@@ -1,12 +1,15 @@
 /** Actions without a new page: deleting, following, loading more entries, closing a menu. */
 
 import { noteChange } from "./backforward.js";
+import { addLayer, leaveLayers } from "./layers.js";
 import { page, postsIn, send, showingsOf } from "./send.js";
 import { attempt } from "./storage.js";
 import { Timeline, focusPost, passFocus, rowOf, takeOut } from "./timeline.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
+
+leaveLayers(); // before a composer opens one
 
 /** Note a deletion until it is answered; the next page of this tab repeats it. Other tabs may still show "Undo". */
 const note = (path) => attempt(() => (sessionStorage.deleting = path));
@@ -101,7 +104,7 @@ export async function loadOlder(link) {
     .map((item) => document.importNode(item, true));
   list.append(...items);
   sayTimes(list);
-  const hadFocus = link === document.activeElement; // loaded automatically otherwise: do not move focus
+  const hadFocus = link === document.activeElement;
   const next = found.querySelector('a[rel="next"]');
   const pager = link.closest(".pager");
   if (next) link.replaceWith(document.importNode(next, true));
@@ -123,12 +126,17 @@ async function inPlace(element, act, plain) {
   element.ariaBusy = "false";
 }
 
+let leave; // an open menu's entry in the history
+const openMenu = () => document.querySelector("details.menu[open]");
+
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== except) menu.open = false;
 }
 
 function onClick(event) {
-  if (event.isTrusted) closeMenus(event.target.closest("details.menu")); // not if older posts load automatically
+  const inMenu = event.target.closest("details.menu");
+  if (leave && !inMenu && event.target.closest("a")) event.preventDefault(); // a tap beside a menu closes it
+  if (event.isTrusted) closeMenus(inMenu);
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   const button = event.target.closest("button[data-delete], button[data-follow]");
   const next = event.target.closest('.pager a[rel="next"]');
@@ -141,12 +149,15 @@ function onClick(event) {
   }
 }
 
+/** On a phone, Back closes a menu. Another menu that opens instead keeps its entry. */
 function showMenu({ target }) {
+  if (!openMenu()) leave = leave?.();
+  else if (matchMedia("(width < 44rem)").matches) leave ??= addLayer(closeMenus);
   if (target.open) target.closest(".menu")?.querySelector(".menu-body").scrollIntoView({ block: "nearest" });
 }
 
 function onEscape(event) {
-  const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+  const menu = event.key === "Escape" && openMenu();
   if (!menu) return;
   closeMenus();
   menu.querySelector("summary").focus();
@@ -164,6 +175,7 @@ export function enhanceActions() {
   document.addEventListener("click", sendOnce);
   document.addEventListener("keydown", onEscape);
   document.addEventListener("toggle", showMenu, true);
+  addEventListener("pagehide", () => closeMenus());
   const passwords = document.querySelectorAll("input[type=password]");
   if (passwords.length) import("./reveal.js").then(({ addReveal }) => passwords.forEach(addReveal));
 }

@@ -1,4 +1,4 @@
-/** Forms of other pages, loaded when one is first opened. */
+/** Forms of other pages. */
 
 /** Return the form of another page for this page, with its styles and ids of its own. Throws if that page has none. */
 export async function adoptForm(from) {

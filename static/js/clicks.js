@@ -1,4 +1,4 @@
-/** Clicks on posts: counts followed links of other authors' posts, and opens a post by a click anywhere on it. */
+/** Clicks on posts: count followed links of others, and open a post. */
 
 import { send, shownId } from "./send.js";
 
@@ -22,7 +22,7 @@ function openPost(event) {
   else if (!event.shiftKey) link.click();
 }
 
-/** Go back to the previous page of this site, where the reader left it. Without one the link leads to the profile. */
+/** Go back to the previous page of this site, where the reader left it. */
 function back(event) {
   if (!event.target.closest?.("a[data-back]") || !document.referrer.startsWith(`${location.origin}/`)) return;
   event.preventDefault();
@@ -33,6 +33,6 @@ export function countClicks() {
   document.addEventListener("click", back);
   document.addEventListener("click", count);
   document.addEventListener("auxclick", count); // the middle button opens a new tab
-  document.addEventListener("click", openPost, { capture: true }); // before the click closes an open menu
+  document.addEventListener("click", openPost, { capture: true });
   document.addEventListener("auxclick", openPost);
 }

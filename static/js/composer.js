@@ -1,4 +1,4 @@
-/** The form for posts: counts characters as the server does, stores drafts, publishes without a new page. */
+/** The form for posts: counts characters, stores drafts, publishes. */
 
 import { enhanceCompletion, insert } from "./complete.js";
 import { ServerDraft } from "./drafts.js";
@@ -101,7 +101,7 @@ class Composer {
 
   /** On a phone, a page of posts has its form in a sheet (composer.css hides it). */
   focus() {
-    if (!this.form.isConnected || !this.form.offsetParent) return openSheet(this.form, this.about);
+    if (!this.form.isConnected || !this.form.offsetParent) return openSheet(this.form, this.about, () => this.onServer.flush());
     this.text.focus();
     this.form.scrollIntoView({ block: "nearest" });
   }
@@ -275,7 +275,7 @@ class Composer {
     // The key belongs to another text or a deleted post: the next request publishes a new post.
     if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
     const [[name = "", reason] = []] = Object.entries(data.fields ?? {});
-    const text = this.texts[name.slice("more-".length) - 1] ?? this.text; // "more-2" is the second post
+    const text = this.texts[name.slice("more-".length) - 1] ?? this.text;
     if (status === 401) this.#say(word("signedOut"));
     else this.#say((status === 422 && reason) || (status && data.message) || word("notSent"), text);
     text.focus();
@@ -285,7 +285,7 @@ class Composer {
     this.key.value = freshKey();
     const [text, ...further] = this.#posts;
     const isSent = (post) => sent.map(String).includes(`${post}`);
-    if (isSent(text)) for (const each of this.form.querySelectorAll("[name=text], details > input")) each.value = ""; // else the user has typed more
+    if (isSent(text)) for (const each of this.form.querySelectorAll("[name=text], details > input")) each.value = "";
     if (further.length) await this.#further(({ setPosts }) => setPosts(this.form, further.filter((each) => !isSent(each)), tools));
     this.fold.open = Boolean(this.warning.value);
     for (const each of this.form.querySelectorAll('[name="poll[options][]"]')) each.value = "";
@@ -300,7 +300,7 @@ class Composer {
     }
     if (!post.url) return toast(post.message ?? word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" });
     toast(post.message ?? word("published"), { undo: () => this.#takeBack(post.thread ?? [post.id], fields, sent.slice(1)) });
-    await showPosts(post, this.form.elements.in_reply_to).catch(() => {}); // published: the next page shows it
+    await showPosts(post, this.form.elements.in_reply_to).catch(() => {});
   }
 
   async #takeBack(ids, fields, further) {
@@ -313,7 +313,7 @@ class Composer {
   }
 }
 
-/** Does this page show all posts of the writer? The public timeline gets those that belong to it like any other reader. */
+/** Does this page show all posts of the writer? */
 const hasOwnPosts = () => document.body.dataset.page === "home" || location.pathname === `/@${document.body.dataset.handle}/`;
 
 /** Show the entries of a post or thread, from its page, which includes the author's actions. */

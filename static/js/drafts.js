@@ -31,7 +31,12 @@ export class ServerDraft {
   changed() {
     if (!this.id) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => (this.#saving = this.#save()), IDLE);
+    this.#timer = setTimeout(() => this.flush(), IDLE);
+  }
+
+  async flush() {
+    if (this.#timer) this.#saving = this.#save();
+    await this.settle();
   }
 
   /** A scheduled post is changed by its button only. */
@@ -55,6 +60,7 @@ export class ServerDraft {
   /** Wait until no save is under way, so that none restores the draft of a published post. */
   async settle() {
     clearTimeout(this.#timer);
+    this.#timer = 0;
     await this.#saving;
   }
 

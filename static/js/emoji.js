@@ -1,4 +1,4 @@
-/** The emoji of the composer (static/emoji). Loaded when its button is pressed. */
+/** The emoji of the composer (static/emoji). */
 
 const RECENT = "emoji-recent";
 const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
@@ -47,7 +47,7 @@ export async function toggleEmoji(button, findText, insert, stored) {
   const show = () => {
     const asked = fold(search.value.trim());
     const used = () => recent().flatMap((each) => emoji.find((one) => one.emoji === each) ?? []);
-    const found = asked ? emoji.filter(({ words }) => words.includes(asked)) : [...used(), ...emoji];
+    const found = asked ? emoji.filter(({ words }) => words.includes(asked)).sort((a, b) => (b.name === asked) - (a.name === asked)) : [...used(), ...emoji];
     list.replaceChildren(...found.map(({ emoji, name }, n) => make("span", { id: `emoji-${n}`, role: "option", title: name, ariaLabel: name, textContent: emoji })));
     go(0);
   };
@@ -71,7 +71,7 @@ export async function toggleEmoji(button, findText, insert, stored) {
     event.stopPropagation();
   };
   panel.oninput = (event) => {
-    event.stopPropagation(); // the post has not changed
+    event.stopPropagation();
     show();
   };
   list.onpointerdown = (event) => event.preventDefault(); // the search keeps the focus

@@ -156,7 +156,7 @@ class Live {
     this.#counts.forEach(showCounts);
     for (const after of gaps) {
       const row = this.#gapRow(after);
-      if (row === this.timeline.list.firstElementChild) await this.#fill(row); // nothing newer: start with the newest page
+      if (row === this.timeline.list.firstElementChild) await this.#fill(row);
     }
     this.#watch();
     this.#showPill();

@@ -49,7 +49,7 @@ class Badge {
     this.#askSoon();
   }
 
-  /** The server reports which posts of the notifications page were edited. Posts of timelines are watched by live.js. */
+  /** The server reports which posts of the notifications page were edited. */
   up() {
     const posts = document.querySelectorAll("[data-notification-id] article[data-post-id]");
     const ids = [...new Set([...posts].map(shownId))].slice(0, MOST_WATCHED);
@@ -76,7 +76,7 @@ class Badge {
 
   async #ask() {
     const answer = await fetch("/notifications/unread/", { headers: { Accept: "application/json" } }).catch(() => ({}));
-    if (answer.ok) this.#say((await answer.json()).unread); // otherwise the next message or visit tries again
+    if (answer.ok) this.#say((await answer.json()).unread);
   }
 
   /** Rows stay marked as new until the page is loaded again. */

@@ -1,4 +1,4 @@
-/** The viewer and the rows of the composer's pictures, fetched once in the reader's language. */
+/** The viewer and the rows of the composer's pictures, fetched once. */
 
 let parts;
 

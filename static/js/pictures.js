@@ -1,4 +1,4 @@
-/** The pictures of a post that is being written. Without this script the compose page has file fields. */
+/** The pictures of a post that is being written. */
 
 import { openLayer } from "./layers.js";
 import { part } from "./picture_parts.js";
@@ -74,7 +74,7 @@ class Picture {
     this.thumb.onclick = (event) => this.#point(event);
     row.querySelector(".picture-focus").ontoggle = () => this.#showPoint();
     this.retry.onclick = () => this.upload();
-    for (const button of row.querySelectorAll("button")) button.type = "button"; // without a script it sends the form
+    for (const button of row.querySelectorAll("button")) button.type = "button";
     row.querySelector("[data-details]").onclick = () => this.#open();
     row.querySelector("[data-done]").onclick = () => this.sheet.close();
     row.querySelector("[data-remove]").onclick = () => editor.remove(this);
@@ -324,7 +324,7 @@ class Editor {
     if (!other) return;
     picture.sheet?.close(); // a dialog that is moved within the page is no longer modal
     [this.#pictures[at], this.#pictures[at + step]] = [other, picture];
-    this.rows.append(...this.#pictures.map(({ row }) => row)); // the hidden ids are sent in this order
+    this.rows.append(...this.#pictures.map(({ row }) => row));
     this.changed();
     (button.disabled ? picture.row.querySelector("[data-move]:not(:disabled)") : button)?.focus();
   }

@@ -1,4 +1,4 @@
-/** Reload and Back lead to the same post at the same height: the history entry has the first rows and their height. */
+/** Reload and Back lead to the same post at the same height. */
 
 import { loadOlder } from "./actions.js";
 import { isShown } from "./send.js";
@@ -18,7 +18,7 @@ function storePlace() {
   const place = first < 0 ? null : { names, top: all[first].getBoundingClientRect().top };
   try {
     history.replaceState({ ...history.state, place }, "");
-  } catch {} // some browsers limit the number of calls: the next one stores the place
+  } catch {} // some browsers limit the number of calls
 }
 
 const rowAt = ({ names }) => {
@@ -57,7 +57,7 @@ async function restore(place) {
     if (row && !isMoved) scrollBy({ top: row.getBoundingClientRect().top - place.top, behavior: "instant" });
   };
   history.scrollRestoration = "manual"; // the browser would restore its own place at the load event
-  await loadUntilThere(place).catch(() => {}); // without a connection, restore within the posts of the page
+  await loadUntilThere(place).catch(() => {});
   show();
   requestAnimationFrame(show);
   const finish = () => {

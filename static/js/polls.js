@@ -5,7 +5,7 @@ import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
 
-/** Show a poll as the server sent it. Where the reader may still vote, only the line below the options changes. */
+/** Show a poll as the server sent it, or only the line below its options if the reader may still vote. */
 export function showPoll({ id, html }) {
   const fresh = parse(html).querySelector(".poll");
   for (const poll of document.querySelectorAll(`.poll[data-poll="${CSS.escape(String(id))}"]`)) {

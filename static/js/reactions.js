@@ -8,7 +8,7 @@ import { takeOut } from "./timeline.js";
 import { toast } from "./toast.js";
 import { number, word } from "./words.js";
 
-const STATES = { like: "liked", boost: "boosted", bookmark: "bookmarked" }; // names in `viewer` of the JSON
+const STATES = { like: "liked", boost: "boosted", bookmark: "bookmarked" };
 const busy = new Set();
 const boosted = new Set();
 

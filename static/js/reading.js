@@ -5,7 +5,7 @@ import { stored } from "./storage.js";
 
 const SEEN = 1000; // ms for which a post is visible before it counts as read
 const PAUSE = 2000;
-const PAGES = 4; // loaded automatically; then the link stays, so that the end of the page can be reached
+const PAGES = 4; // loaded automatically; then the link stays
 
 function keepPlace(list) {
   let newest = 0;

@@ -1,4 +1,4 @@
-/** Links that copy their address, or open the share sheet of a phone. Without a script they open the post. */
+/** Links that copy their address, or open the share sheet of a phone. */
 
 import { toast } from "./toast.js";
 import { word } from "./words.js";

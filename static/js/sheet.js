@@ -5,8 +5,8 @@
 
 import { openLayer } from "./layers.js";
 
-/** Move a form into a dialog until it is closed. `about`: the post that it answers, or nothing. */
-export function openSheet(form, about) {
+/** Move a form into a dialog until it is closed. `about`: the post that it answers, or nothing. `save` stores its draft. */
+export function openSheet(form, about, save) {
   const opener = document.activeElement;
   const place = document.createComment("");
   const dialog = Object.assign(document.createElement("dialog"), { className: "sheet", ariaLabel: form.querySelector("label").textContent });
@@ -25,6 +25,11 @@ export function openSheet(form, about) {
   fit();
   kinds.forEach((kind) => visualViewport.addEventListener(kind, fit));
   head.querySelector("button").onclick = () => dialog.close();
+  head.querySelector("a").onclick = async (event) => {
+    event.preventDefault();
+    await save();
+    location.assign(event.target.href);
+  };
   openLayer(dialog);
   form.elements.text.focus();
   dialog.onclose = () => {
@@ -33,5 +38,6 @@ export function openSheet(form, about) {
     place.replaceWith(form);
     dialog.remove();
     opener?.focus({ preventScroll: true });
+    save();
   };
 }

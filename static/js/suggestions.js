@@ -1,4 +1,4 @@
-/** People to follow in the side panel of wide screens, read after the page. Without a script the panel links to them. */
+/** People to follow in the side panel of wide screens, read after the page. */
 
 import { page, parse } from "./send.js";
 import { attempt } from "./storage.js";

@@ -1,4 +1,4 @@
-/** The number of new entries in the page's title: "(5) Home". Each part of the page sets its own number. */
+/** The number of new entries in the page's title: "(5) Home". */
 
 import { number } from "./words.js";
 

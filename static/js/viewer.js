@@ -1,4 +1,4 @@
-/** Shows the pictures of a post large. Without this script the link of a picture leads to its full size. */
+/** Shows the pictures of a post large. */
 
 import { openLayer } from "./layers.js";
 import { part } from "./picture_parts.js";

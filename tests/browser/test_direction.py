@@ -73,3 +73,25 @@ def test_a_selection_copies_whole_links(reader: OpenReader, visitor: SignUpVisit
     assert link.evaluate("(link) => getComputedStyle(link.firstElementChild).fontSize") == "0px"
     assert link.evaluate("(link) => getComputedStyle(link.children[1], '::after').content") == '"…"'
     assert (link.bounding_box() or {})["width"] < 40 * 16
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_and_handles_are_beside_each_other_at_the_start_of_an_arabic_page(
+    reader: OpenReader, own: HttpVisitor, width: int
+) -> None:
+    own.publishes("words of a name in Latin letters")
+    opened = reader(own, viewport={"width": width, "height": 800}, locale="ar")
+    opened.go_to(f"/@{own.handle}/")
+    gaps = opened.page.locator("article .post-author").first.evaluate(
+        """(author) => {
+          const boxOf = (element) => {
+            const range = document.createRange();
+            range.selectNodeContents(element);
+            return range.getBoundingClientRect();
+          };
+          const [name, handle] = [...author.children].map(boxOf);
+          return [author.getBoundingClientRect().right - name.right, name.left - handle.right];
+        }"""
+    )
+    assert gaps[0] < 2, gaps
+    assert gaps[1] < 16, gaps

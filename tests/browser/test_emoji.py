@@ -139,3 +139,11 @@ def test_control_z_takes_back_an_emoji_and_a_completion(reader: OpenReader, own:
     expect(text).to_have_value("tea ")
     me.page.keyboard.press("Control+Shift+z")
     expect(text).to_have_value("tea ☕")
+
+
+def test_the_emoji_of_exactly_that_name_comes_first(me: BrowserPage) -> None:
+    me.go_to("/")
+    me.page.locator(".composer-emoji").click()
+    expect(me.page.get_by_role("combobox", name="Search by name")).to_be_focused()
+    me.page.keyboard.type("rocket")
+    expect(me.page.locator("#emoji-list [role=option]").first).to_have_text("🚀")

@@ -93,3 +93,42 @@ def test_a_chosen_theme_wins_over_the_system(reader: OpenReader) -> None:
     me.page.get_by_role("button", name="Save").click()
     expect(me.page.locator("html")).to_have_attribute("data-theme", "dark")
     assert me.page.evaluate(background) != light
+
+
+def test_back_closes_a_menu_of_a_phone_and_keeps_the_place(reader: OpenReader, own: HttpVisitor) -> None:
+    for number in range(12):
+        own.post("/posts/", text=f"post {number}")
+    me = reader(own, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    me.go_to("/public/")
+    me.go_to("/")
+    me.entries.nth(8).scroll_into_view_if_needed()
+    place = me.page.evaluate("scrollY")
+    me.entries.nth(8).locator("details.menu > summary").tap()
+    expect(me.page.locator(".menu-body:visible")).to_have_count(1)
+    me.wait_for(lambda: me.page.evaluate("history.state?.layers") == 1)
+    me.entries.nth(7).locator("details.menu > summary").tap()  # instead of the first menu
+    expect(me.entries.nth(7).locator(".menu-body")).to_be_visible()
+    expect(me.page.locator(".menu-body:visible")).to_have_count(1)
+    me.page.go_back()
+    expect(me.page.locator(".menu-body:visible")).to_have_count(0)
+    assert me.page.url == f"{me.url}/"
+    assert me.page.evaluate("scrollY") == pytest.approx(place, abs=60)  # the menu may have been scrolled into view
+    me.page.go_back()
+    me.page.wait_for_url("**/public/")
+
+
+def test_back_from_the_page_of_a_menu_needs_one_step(reader: OpenReader, own: HttpVisitor) -> None:
+    own.post("/posts/", text="a post to edit")
+    me = reader(own, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    me.go_to("/public/")
+    me.go_to("/")
+    me.entries.first.locator("details.menu > summary").tap()
+    me.wait_for(lambda: me.page.evaluate("history.state?.layers") == 1)
+    me.entries.first.get_by_text("Edit", exact=True).tap()
+    me.page.wait_for_url("**/edit/")
+    me.page.go_back()
+    me.page.wait_for_url(f"{me.url}/")
+    me.wait_for(lambda: not me.page.evaluate("history.state?.layers"))
+    expect(me.page.locator(".menu-body:visible")).to_have_count(0)
+    me.page.go_back()
+    me.page.wait_for_url("**/public/")

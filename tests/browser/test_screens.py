@@ -9,6 +9,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.scenes.base import goes_as_staff
 from tests.browser.test_pages import prepare_scene
 from tests.support.chromium import BrowserPage
+from tests.support.page_health import small_targets
 from tests.support.sites import QuickstartSite
 from tests.support.visitor import HttpVisitor
 
@@ -90,17 +91,44 @@ def test_a_phone_that_is_turned_shows_the_whole_navigation(reader: OpenReader, o
     assert me.page.evaluate(CUT_LINKS) == []
 
 
+def find_touching_labels(me: BrowserPage) -> list[object]:
+    """Return the labels of the navigation that are cut, and the places of neighbours without a gap."""
+    labels = me.page.locator(".site-nav li:visible span:not([data-badge])").all()
+    boxes = sorted((box["x"], box["x"] + box["width"]) for label in labels if (box := label.bounding_box()))
+    assert len(boxes) == 5
+    touching = [pair for pair in itertools.pairwise(boxes) if pair[0][1] >= pair[1][0]]
+    return [*touching, *me.page.evaluate(CUT_LINKS)]
+
+
 @pytest.mark.parametrize("language", ["ar", "pl"])
 def test_the_labels_of_the_navigation_do_not_touch_on_a_narrow_phone(
     reader: OpenReader, own: HttpVisitor, language: str
 ) -> None:
     me = reader(own, viewport={"width": 320, "height": 640}, locale=language)
     me.go_to("/")
-    labels = me.page.locator(".site-nav li:visible span:not([data-badge])").all()
-    boxes = sorted((box["x"], box["x"] + box["width"]) for label in labels if (box := label.bounding_box()))
-    assert len(boxes) == 5
-    assert all(end < start for (_, end), (start, _) in itertools.pairwise(boxes)), boxes
-    assert me.page.evaluate(CUT_LINKS) == []
+    assert find_touching_labels(me) == []
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "pl", "ar", "ja"])
+def test_the_bar_of_a_phone_has_equal_parts(reader: OpenReader, own: HttpVisitor, language: str) -> None:
+    me = reader(own, viewport=PHONE, locale=language)
+    me.go_to("/")
+    widths = me.page.locator(".site-nav li").evaluate_all("all => all.map((each) => each.offsetWidth)")
+    assert max(widths) - min(widths) <= 1, widths
+    assert find_touching_labels(me) == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_links_of_posts_and_profiles_are_large_enough_for_a_finger(
+    reader: OpenReader, visitor: SignUpVisitor, width: int
+) -> None:
+    author, own = visitor(), visitor()
+    author.post("/posts/", text=f"hello @{own.handle}, a link is below the time")
+    own.follows(author.handle)
+    me = reader(own, viewport={"width": width, "height": 844})
+    for path in ("/", "/public/", f"/@{author.handle}/", "/search/"):
+        me.go_to(path)
+        assert small_targets(me.page) == []
 
 
 @pytest.mark.nightly

@@ -150,6 +150,7 @@ def test_the_search_field_completes_people_and_leads_to_them(reader: OpenReader,
 
 def test_the_suggestions_of_the_side_panel_are_seen_in_a_low_window(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader(visitor(), viewport={"width": 1280, "height": 720})
+    friend.post("/accounts/settings/", display_name="Quill", bio="", link="")
     me.go_to("/public/")
     me.page.locator("#aside-query").press_sequentially(friend.handle)
     option = me.page.locator("#aside-query-list [role=option]").first
@@ -159,6 +160,10 @@ def test_the_suggestions_of_the_side_panel_are_seen_in_a_low_window(reader: Open
     assert shown
     assert row
     assert shown["height"] >= row["height"] >= 36
+    name, handle = (option.locator(f"bdi{each}").bounding_box() for each in (":first-of-type", ":last-of-type"))
+    assert name
+    assert handle
+    assert handle["x"] - name["x"] - name["width"] < 20, "the handle is away from the name"
 
 
 @pytest.mark.nightly

@@ -147,3 +147,19 @@ def test_without_a_script_the_composer_is_a_page(reader: OpenReader, own: HttpVi
     page.page.locator("textarea[name=text]").fill("sent by a form")
     page.page.locator(".composer-foot [type=submit]").first.click()
     expect(page.entries.first).to_contain_text("sent by a form")
+
+
+def test_what_was_typed_is_among_the_drafts_at_once(me: BrowserPage) -> None:
+    me.page.locator(".nav-compose a").tap()
+    me.page.keyboard.type("half a thought")
+    me.page.locator("dialog.sheet").get_by_role("link", name="Drafts").tap()
+    me.page.wait_for_url("**/drafts/")
+    expect(me.page.locator("main")).to_contain_text("half a thought")
+
+
+def test_a_closed_sheet_stores_its_draft_for_other_devices(me: BrowserPage, own: HttpVisitor) -> None:
+    me.page.locator(".nav-compose a").tap()
+    me.page.keyboard.type("half a thought")
+    with me.page.expect_response("**/drafts/", timeout=3500):
+        me.page.locator("dialog.sheet").get_by_role("button", name="Cancel").tap()
+    assert "half a thought" in str(own.get("/drafts/"))

@@ -21,6 +21,8 @@ IMPLIED_ELEMENTS = frozenset({"html", "head", "body", "tbody"})
 AXE_SCRIPT = Axe().axe_script
 AXE_RUN_JS = "axe.run({resultTypes: ['violations'], preload: false}).then((results) => results.violations)"
 """Style sheets and media are read again (`preload`) only for a rule about sound and for experimental ones."""
+TARGET_SIZE_JS = """() => axe.run({runOnly: ["target-size"]}).then(({violations}) =>
+  violations.flatMap((rule) => rule.nodes.map((node) => node.html)))"""
 ANIMATIONS_FINISHED_JS = (
     "() => new Promise((seen) => requestAnimationFrame(() => seen(!document.getAnimations().length)))"
 )
@@ -66,6 +68,13 @@ def accessibility_violations(page: Page) -> list[str]:
         for rule in rules
         for node in rule["nodes"]
     ]
+
+
+def small_targets(page: Page) -> list[str]:
+    """Return the controls that are smaller than 24 pixels and too near to others (WCAG 2.2, 2.5.8)."""
+    page.evaluate(AXE_SCRIPT)
+    elements: list[str] = page.evaluate(TARGET_SIZE_JS)
+    return elements
 
 
 def overflowing_elements(page: Page) -> list[str]:

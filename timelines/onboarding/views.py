@@ -175,7 +175,6 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         except PostInvalid as error:
             page = {name: fields.get(name, "") for name in ("text", "idempotency_key")}
             return _refuse(request, POST, error, {**page, "max_length": settings.POST_MAX_LENGTH})
-        messages.success(request, _("Your post is published."), fail_silently=True)
     return await _continue(request, POST)
 
 
