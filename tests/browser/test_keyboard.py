@@ -146,7 +146,7 @@ def test_the_composer_is_walked_from_the_text_over_its_options_to_the_button(
     author = visitor()
     post = author.publishes("words")
     me = reader(author)
-    steps = ["text", "file", *OPTIONS, "audience", "language", "add", "submit"]
+    steps = ["text", "file", *OPTIONS, "add", "audience", "language", "submit"]
     edit_steps = ["text", "file", "Content warning", "Emoji", "Who may quote it", "language", "submit"]
     for path, expected in (("/", steps), (post["url"], steps), (f"/posts/{post['id']}/edit/", edit_steps)):
         me.go_to(path)
