@@ -249,10 +249,12 @@ class DraftService(Service):
         return draft
 
     async def _hold(self, due: DuePost, draft: Draft) -> None:
-        """Hold a scheduled post at its time."""
+        """Hold a scheduled post at its time, without the posts of a thread that an interrupted attempt published."""
         now_ms = self.clock.now_ms()
         await self.drafts.held.add(due, now_ms, keeps_time=True)
-        await self.drafts.replace(due.account_id, draft, structs.replace(draft, scheduled_ms=None, held_ms=now_ms))
+        fields = await fields_left(self.publishing, _form_of(draft), due.account_id)
+        held = structs.replace(draft, fields=fields, scheduled_ms=None, held_ms=now_ms)
+        await self.drafts.replace(due.account_id, draft, held)
 
     async def count_held(self) -> int:
         return await self.drafts.held.count()

@@ -141,6 +141,15 @@ class LargeBodies:
         room: int = request.body_max_bytes + 1 - request.content.tell()
         return room
 
+    @staticmethod
+    def count_chunk(request: Any, size: int) -> None:
+        """Count a chunk of a body. Raises Twisted's error, which is answered with 400, after too many small chunks."""
+        request.chunks += 1
+        request.received_bytes += size
+        max_chunks = CHUNKS_MAX + request.received_bytes // CHUNK_MEAN_MIN_BYTES
+        if request.channel.length is None and request.chunks > max_chunks:
+            raise sys.modules["twisted.web.http"]._MalformedChunkedDataError("too many small chunks")
+
     def _count_sender(self, request: Any) -> None:
         """Count a body that is not complete for the address of its client. Disconnect the client above the limit."""
         request.sender = network_of(find_scope_address(_read_head(request)))
@@ -202,8 +211,6 @@ def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
 
     A body with files gets its limit when the session or token of its head is found. Until then nothing is read.
     """
-    malformed_chunks: type[Exception] = sys.modules["twisted.web.http"]._MalformedChunkedDataError
-
     class BoundedRequest(request):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, parsePOSTFormSubmission=False, **options)
@@ -228,10 +235,7 @@ def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
                 self.content = FailedContent(error)
 
         def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
-            self.chunks += 1
-            self.received_bytes += len(data)
-            if self.channel.length is None and self.chunks > CHUNKS_MAX + self.received_bytes // CHUNK_MEAN_MIN_BYTES:
-                raise malformed_chunks("too many small chunks")
+            bodies.count_chunk(self, len(data))
             if (room := bodies.find_room(self)) > 0:
                 try:
                     super().handleContentChunk(data[:room])

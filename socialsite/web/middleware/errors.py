@@ -167,7 +167,7 @@ def _api_error_response(
     if status == HTTPStatus.CONFLICT:
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     if status == HTTPStatus.UNPROCESSABLE_ENTITY and fields:
-        data["error"] = str(api_message) or _("Validation failed: %s") % " ".join(fields.values())
+        data["error"] = str(api_message) or _("Validation failed: %s") % " ".join(dict.fromkeys(fields.values()))
         faults = details or {name: [("ERR_INVALID", text)] for name, text in fields.items()}
         data["details"] = {
             name: [{"error": code, "description": str(text)} for code, text in each] for name, each in faults.items()

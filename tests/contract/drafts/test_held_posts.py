@@ -14,7 +14,7 @@ from timelines import keys
 from timelines.drafts.draft import Draft
 from timelines.drafts.repository import DuePost
 from timelines.errors import DraftNotFound, DraftsCapReached, IdempotencyConflict, PostHeld, PostInvalid
-from timelines.posts.post import PostDetails
+from timelines.posts.post import FURTHER_TEXTS, PostDetails
 from timelines.publishing.forms import PostForm
 from timelines.publishing.held_links import FIRST_POSTS
 from timelines.publishing.thread import publish_thread
@@ -160,6 +160,23 @@ async def test_a_scheduled_first_post_is_held_at_its_time(services: Services, al
     await services.drafts.release(alice.id, draft.id, held.held_ms)
     await services.drafts.publish_due()
     assert await texts_of(services, alice) == [LINK]
+
+
+async def test_a_thread_that_is_held_after_a_crash_keeps_only_its_unpublished_posts(
+    services: Services, alice: Person
+) -> None:
+    now_ms = services.clock.now_ms()
+    draft = Draft(services.ids.next_id(), (("text", "first"), (FURTHER_TEXTS, LINK)), scheduled_ms=now_ms - 1)
+    assert await services.repositories.drafts.save(alice.id, draft, is_new=True)
+    await services.repositories.drafts.due.add(DuePost(alice.id, draft.id), now_ms - 1)
+    await services.publishing.publish(
+        author_id=alice.id, text="first", idempotency_key=f"scheduled {draft.id} {now_ms - 1}", now_ms=now_ms
+    )
+    await services.drafts.publish_due()
+    (held,) = await held_of(services)
+    await services.drafts.release(alice.id, draft.id, held.held_ms)
+    await services.drafts.publish_due()
+    assert await texts_of(services, alice) == [LINK, "first"]
 
 
 async def test_a_held_post_that_its_author_changes_is_not_published_by_staff(services: Services, alice: Person) -> None:
