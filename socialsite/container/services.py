@@ -144,7 +144,7 @@ class Services(PostServices):
             timeline_writer=self.timeline_writer, follows=data.follows, lists=data.lists, members=data.members,
             homes=data.homes, list_timelines=data.list_timelines, blocks_and_mutes=data.blocks_and_mutes,
             follow_requests=data.follow_requests, reactions=self.reactions, boosts=self.boosts, polls=data.poll_votes,
-            media=self.media, exports=self.exports, reports=self.reports,
+            media_deletion=self.media_deletion, exports=self.exports, reports=self.reports,
         )  # fmt: skip
         self.fan_out = FanOutService(
             posts=data.posts, timeline_writer=self.timeline_writer, account_purge=self.purging, boosts=self.boosts,

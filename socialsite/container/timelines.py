@@ -16,6 +16,7 @@ from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService
 from timelines.live.channels import ChannelResolver
 from timelines.markers.service import MarkerService
+from timelines.media.deletion import MediaDeletion
 from timelines.media.processing import MediaProcessing
 from timelines.media.service import MediaService
 from timelines.media.storage import MediaFiles
@@ -75,10 +76,14 @@ class TimelineServices(AccountServices):
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
         self.media_queue = JobQueue(store, "media", is_heavy=True)
         self.media_files = MediaFiles()
+        self.media_deletion = MediaDeletion(
+            rows=data.media_rows, files=self.media_files, posts=data.posts, accounts=self.accounts, clock=clock,
+            site=self.site,
+        )  # fmt: skip
         self.media = MediaService(
-            rows=data.media_rows, files=self.media_files, jobs=self.media_queue, posts=data.posts,
-            accounts=self.accounts, ids=self.ids, limits=self.action_limits, clock=clock, site=self.site,
-            find_audience=self.pipeline.find_audience, media_account_quota=config.media_account_quota,
+            rows=data.media_rows, files=self.media_files, deletion=self.media_deletion, jobs=self.media_queue,
+            posts=data.posts, accounts=self.accounts, ids=self.ids, limits=self.action_limits, clock=clock,
+            site=self.site, find_audience=self.pipeline.find_audience, media_account_quota=config.media_account_quota,
             media_site_quota=config.media_site_quota,
         )  # fmt: skip
         self.media_processing = MediaProcessing(rows=data.media_rows, files=self.media_files)

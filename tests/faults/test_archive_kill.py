@@ -80,7 +80,7 @@ async def test_an_import_and_its_undoing_that_die_at_any_step_are_completed(
             assert await imports.read_profile_posts(services, "alice") == [], seed
             await services.exports.delete(alice.id, done)
     assert killed > TRIES / 2, seed
-    later = Services(services.store, services.clock, services.config).media
+    later = Services(services.store, services.clock, services.config).media_deletion
     now_ms = services.clock.now_ms() + 3 * 86_400_000
     later.clock = type("Later", (), {"now_ms": staticmethod(lambda: now_ms)})()
     while await later.check_due():

@@ -49,7 +49,7 @@ async def act(services, line):
 
 async def sweep(services: Services) -> None:
     """Do what the workers do within the next two days."""
-    later = Services(services.store, services.clock, services.config).media
+    later = Services(services.store, services.clock, services.config).media_deletion
     now_ms = services.clock.now_ms() + 2 * UNATTACHED_MS
     later.clock = type("Later", (), {"now_ms": staticmethod(lambda: now_ms)})()
     while await later.check_due():

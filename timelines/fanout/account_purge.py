@@ -21,7 +21,7 @@ from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.repository import ListMembers, Lists
-from timelines.media.service import MediaService
+from timelines.media.deletion import MediaDeletion
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.poll_votes import PollRepository
 from timelines.posts.post import Post
@@ -59,7 +59,7 @@ class AccountPurge(Part):
     reactions: ReactionsService
     boosts: BoostService
     polls: PollRepository
-    media: MediaService
+    media_deletion: MediaDeletion
     exports: ExportService
     reports: ReportService
 
@@ -80,7 +80,7 @@ class AccountPurge(Part):
             await self.follow_requests.purge(account_id, ITEMS_PER_ROUND),
             await self.reactions.purge(account_id, ITEMS_PER_ROUND),
             await self.polls.withdraw_votes(account_id, ITEMS_PER_ROUND),
-            await self.media.purge(account_id, PICTURES_PER_ROUND),
+            await self.media_deletion.purge(account_id, PICTURES_PER_ROUND),
             await self.reports.purge(account_id, ITEMS_PER_ROUND),
         ]
         await self.exports.delete_all(account_id)

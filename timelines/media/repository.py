@@ -50,6 +50,12 @@ class MediaRows(Repository):
     async def remove(self, media_id: int) -> None:
         await self._posts.write("DEL", keys.media(media_id))
 
+    async def erase(self, row: Media) -> None:
+        """Remove the row of a picture without files. Its bytes are no longer counted."""
+        await self.count(row.owner, row.id, 0)
+        await self.remove(row.id)
+        await self.complete_check(row.name)
+
     # Bytes
 
     async def count(self, owner_id: AccountId, media_id: int, size_bytes: int, quota_bytes: int = 0) -> bool:

@@ -16,7 +16,7 @@ from timelines.following.service import FollowingService
 from timelines.graph.follow import NOTE_MAX_LENGTH
 from timelines.pages import responses
 from timelines.pages.page import WITHOUT_REPLIES, PageRequest, PostSelection
-from timelines.pages.presenters import entries_html, posts_json, profile_json, relation_json
+from timelines.pages.presenters import Json, entries_html, posts_json, profile_json, relation_json
 from timelines.pages.queries import parse_cursor, parse_limit, parse_page_request, with_canonical_handle
 from timelines.pages.thumbnails import thumbnails_html
 from timelines.profiles.service import ProfilePage, ProfileService
@@ -50,9 +50,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         page=lambda: {
             "account": responses.profile_context(account),
             "pinned_html": Placeholder(entries_html(visit.pinned, are_pinned=True)) if visit.pinned else "",
-            "timeline": _tab_context(request, query, visit, tab)
-            if likes is None
-            else marked_posts_context(request, likes, LIKES) | {"is_selection": True},
+            "timeline": _tab_context(request, query, visit, tab, likes),
             "tab": tab,
             "followers": visit.follow_counts.followers,
             "following": visit.follow_counts.following,
@@ -71,11 +69,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "note_max_length": NOTE_MAX_LENGTH,
         },
         data=lambda: {
-            **(
-                responses.timeline_json(request, visit.timeline_page)
-                if likes is None
-                else marked_posts_json(request, likes)
-            ),
+            **_tab_json(request, visit, likes),
             "account": profile_json(account, visit.follow_counts, visit.post_count),
             "viewer": relation or None,
             **({"pinned": posts_json(visit.pinned)} if visit.pinned else {}),
@@ -95,8 +89,19 @@ async def _load_likes(request: SiteRequest) -> BookmarksPage:
     return await request.services[ReactionsService].likes(require_viewer_id(request), cursor=cursor, limit=limit)
 
 
-def _tab_context(request: SiteRequest, query: PageRequest, visit: ProfilePage, tab: str) -> responses.TemplateContext:
+def _tab_json(request: SiteRequest, visit: ProfilePage, likes: BookmarksPage | None) -> Json:
+    """Return the posts of the profile, or those that its account likes."""
+    if likes is not None:
+        return marked_posts_json(request, likes)
+    return responses.timeline_json(request, visit.timeline_page)
+
+
+def _tab_context(
+    request: SiteRequest, query: PageRequest, visit: ProfilePage, tab: str, likes: BookmarksPage | None
+) -> responses.TemplateContext:
     """Return the context of timelines/_timeline.html. Only the page without a tab is live."""
+    if likes is not None:
+        return marked_posts_context(request, likes, LIKES) | {"is_selection": True}
     page = visit.timeline_page
     context = responses.timeline_context(request, query, page, f"profile:{visit.account.handle}", visit.marker)
     if tab:

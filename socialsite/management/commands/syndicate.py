@@ -95,7 +95,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *services.pending_notifications.periodic_tasks,
         *services.polls.periodic_tasks,
         *services.drafts.periodic_tasks,
-        *services.media.periodic_tasks,
+        *services.media_deletion.periodic_tasks,
         *services.exports.periodic_tasks,
         *services.accounts.periodic_tasks,
         *SanctionService(services).periodic_tasks,

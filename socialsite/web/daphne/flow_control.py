@@ -21,7 +21,7 @@ TRANSPORT_BUFFER_BYTES = 16 * 1024
 KERNEL_BUFFER_BYTES = 64 * 1024
 """Bytes that the kernel buffers (Linux doubles this number). By default it buffers up to 4 MB for a stalled reader."""
 WHOLE_BYTES = 128 * 1024
-"""A body of this size is sent at once. A home page is smaller, and each further piece takes a turn of the event loop."""
+"""A body of this size is sent at once. A home page is smaller, and a further piece takes a turn of the event loop."""
 PIECE_BYTES = 64 * 1024
 """Bytes of a larger body that are sent at once."""
 ABORT_DELAY_S = 1.0

@@ -211,6 +211,7 @@ def make_bounded_request(request: Any, bodies: LargeBodies) -> Any:
 
     A body with files gets its limit when the session or token of its head is found. Until then nothing is read.
     """
+
     class BoundedRequest(request):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, parsePOSTFormSubmission=False, **options)

@@ -95,7 +95,7 @@ async def test_an_archive_of_mastodon_keeps_pictures_audiences_and_warnings(serv
     again = await import_archive(services, path)
     assert (again.counts["standing"], again.counts["pictures"]) == (4, 0)
     assert sorted(await MediaFiles().list_names()) == files
-    assert await services.media.check_due() == 0
+    assert await services.media_deletion.check_due() == 0
 
 
 async def test_a_refused_picture_is_reported_and_its_post_is_imported(services: Services, tmp_path: Path) -> None:

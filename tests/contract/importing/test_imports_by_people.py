@@ -98,7 +98,7 @@ async def test_an_import_is_undone_whole_and_can_be_repeated(services: Services,
     done = await import_file(services, alice.id, file)
     assert len(await pictures()) == 2
     assert (await undo_import(services, alice.id, done)).state == "undone"
-    await services.media.check_due()
+    await services.media_deletion.check_due()
     assert await pictures() == []
     assert await alice.profile_ids() == [own.id]
     assert (await import_file(services, alice.id, file)).counts["posts"] == 2

@@ -252,7 +252,7 @@ async def use_pictures(site: Services, world: World) -> None:
     judy = await world.person("judy")
     await site.media.upload(owner_id=judy.id, content=uploaded(picture()))
     assert await encode_all(site) == 1
-    await site.media.measure()
+    await site.media_deletion.measure()
     await site.media_queue.add(b"not a job")
     await site.repositories.accounts.deletions.add(judy.id, site.clock.now_ms() + 1_000)
     export = await site.exports.request(judy.id, "https://site.example", "en")

@@ -28,9 +28,9 @@ from timelines.drafts.draft import Draft
 from timelines.errors import MediaInvalid, MediaQuotaReached, PostInvalid
 from timelines.jobs import EditPost
 from timelines.jobs import encode_job as encode_post_job
+from timelines.media.deletion import RETRY_CHECK_MS
 from timelines.media.media import MEDIA_PER_POST, MEDIA_PER_THREAD, UNATTACHED_MS, Media, media_file, upload_file
 from timelines.media.processing import EncodePicture, EncoderKilled, encode_job, parse_result
-from timelines.media.service import RETRY_CHECK_MS
 from timelines.media.storage import FOLDER_ID_FILE, INCOMING, MediaFiles
 from timelines.posts.post import PostDetails, encode_post
 from timelines.publishing.edits import next_version
@@ -55,7 +55,7 @@ async def publish(services: Services, author: Person, *rows: Media, **options):
 
 async def check_later(services: Services, ms: int = DAY_LATER) -> int:
     """Run the checks that are due after this time."""
-    later = Services(services.store, services.clock, services.config).media
+    later = Services(services.store, services.clock, services.config).media_deletion
     now_ms = services.clock.now_ms() + ms
     later.clock = type("Later", (), {"now_ms": staticmethod(lambda: now_ms)})()
     return await later.check_due()
@@ -75,7 +75,7 @@ async def test_a_picture_of_a_post_stays_and_is_deleted_with_it(services, alice:
     assert await check_later(services) == 0
     assert len(await MediaFiles().list_names()) == 2
     await alice.deletes(post)
-    assert await services.media.check_due() == 1
+    assert await services.media_deletion.check_due() == 1
     assert await MediaFiles().list_names() == []
 
 
@@ -102,7 +102,7 @@ async def test_stored_sizes_equal_the_sizes_of_the_files(services, alice: Person
     rows = services.repositories.media_rows
     assert (await rows.read_totals(alice.id))[1] == size
     assert (await rows.read_totals(alice.id))[0] + (await rows.read_totals(bob.id))[0] == size
-    await services.media.measure()
+    await services.media_deletion.measure()
     total, use = await rows.read_site_use()
     assert total == size
     assert use.files == len(await MediaFiles().list_names()) + 1  # with the id of the folder
@@ -144,7 +144,7 @@ async def test_an_avatar_in_use_stays(services, alice: Person):
     assert await check_later(services) == 0
     await services.accounts.set_picture(account_id=alice.id, kind="avatar", name="")
     await services.media.release_name(avatar.name)
-    assert await services.media.check_due() == 1
+    assert await services.media_deletion.check_due() == 1
     assert await MediaFiles().list_names() == []
 
 
@@ -153,18 +153,20 @@ async def test_a_deletion_that_fails_is_repeated(services, alice: Person, monkey
     await alice.deletes(post)
     with monkeypatch.context() as patch:
         patch.setattr(default_storage, "delete", raise_disk_error)
-        assert await services.media.check_due() == 0
+        assert await services.media_deletion.check_due() == 0
     assert len(await MediaFiles().list_names()) == 2
-    assert await services.media.check_due() == 1
+    assert await services.media_deletion.check_due() == 1
     assert await MediaFiles().list_names() == []
 
 
 async def test_a_check_before_the_deletion_of_the_post_is_repeated(services, alice: Person):
     post = await publish(services, alice, await upload(services, alice))
     await services.media.release([post])
-    assert await services.media.check_due() == 0  # a worker checks while the request has not deleted the post yet
+    assert (
+        await services.media_deletion.check_due() == 0
+    )  # a worker checks while the request has not deleted the post yet
     assert await services.repositories.posts.delete(post.id, alice.id)
-    assert await services.media.check_due() == 1
+    assert await services.media_deletion.check_due() == 1
     assert await MediaFiles().list_names() == []
 
 
@@ -264,7 +266,7 @@ async def test_the_audit_finds_and_repairs_rows_that_contradict_the_files(servic
     kinds = {"picture_without_file": 1, "file_without_picture": 1, "picture_miscounted": 1, "picture_unused": 1}
     assert await audit() == kinds
     assert await audit(repair=True) == kinds
-    assert await services.media.check_due() == 1
+    assert await services.media_deletion.check_due() == 1
     assert await audit() == {"picture_without_file": 1}
     assert not default_storage.exists(upload_file(orphan))
 
@@ -285,7 +287,7 @@ async def test_a_private_folder_takes_no_picture_and_fails_the_check(services, a
 
 async def test_the_dashboard_shows_what_du_shows(services, alice: Person):
     row = await upload(services, alice)
-    await services.media.measure()
+    await services.media_deletion.measure()
     shown = dashboard_json(await read_dashboard(services))["disk"]
     du = subprocess.run(["du", "-s", "-B1", settings.MEDIA_ROOT], capture_output=True, text=True, check=True)
     assert shown["counted_bytes"] == row.size_bytes
@@ -309,7 +311,7 @@ async def test_the_pictures_of_every_version_stay_and_are_deleted_with_the_post(
     report = await Audit(services.audit_context, second_check_after_s=0).run()
     assert report.damage + report.leftovers == {}
     await alice.deletes(post)
-    assert await services.media.check_due() == 2
+    assert await services.media_deletion.check_due() == 2
     assert await MediaFiles().list_names() == []
 
 
@@ -365,6 +367,6 @@ async def test_temporary_files_of_killed_processes_are_deleted(services, alice: 
     (incoming / "tmpold").write_bytes(b"half")
     (incoming / "tmpnew").write_bytes(b"half")
     os.utime(incoming / "tmpold", times=(0, 0))
-    await services.media.measure()
+    await services.media_deletion.measure()
     assert len(list(incoming.iterdir())) == 2
     assert not (incoming / "tmpold").exists()

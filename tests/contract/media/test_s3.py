@@ -35,8 +35,8 @@ async def test_pictures_are_stored_served_and_deleted_in_a_bucket(bucket, servic
     served = await services.media.find_file(None, row.name, "full", "jpg")
     chunks = [chunk async for chunk in services.media.files.read_chunks(await services.media.files.open(served.name))]
     assert b"".join(chunks)[:3] == b"\xff\xd8\xff"
-    await services.media.measure()
+    await services.media_deletion.measure()
     assert (await services.repositories.media_rows.read_site_use()) == (size, None)
     await alice.deletes(post)
-    assert await services.media.check_due() == 1
+    assert await services.media_deletion.check_due() == 1
     assert await MediaFiles().list_names() == []

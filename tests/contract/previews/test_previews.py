@@ -298,10 +298,10 @@ async def test_the_picture_of_a_link_is_stored_and_deleted_by_the_site(scene: Pr
     row = await services.repositories.media_rows.find(attachment.id)
     assert row is not None
     assert await services.repositories.media_rows.find_check(name) >= row.created_ms + UNATTACHED_MS
-    assert not await media.check(name)  # the check after a day keeps it
+    assert not await services.media_deletion.check(name)  # the check after a day keeps it
     assert await services.repositories.media_rows.find_check(name) == row.created_ms + PREVIEW_PICTURE_TTL_MS
     await media.discard_preview(attachment.id, name)
-    assert await media.check_due() == 1
+    assert await services.media_deletion.check_due() == 1
     assert (await services.repositories.media_rows.read_totals(AccountId(0)))[0] == 0
 
 

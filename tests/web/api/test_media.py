@@ -202,7 +202,7 @@ async def test_a_deleted_post_leaves_its_pictures_to_the_next_post(open_api: Ope
         assert status.status_code == 200, status.text
         deleted = await alice.http.delete(f"{STATUSES}/{status.json()['id']}?delete_media={delete_media}")
         assert deleted.json()["media_attachments"][0]["id"] == media["id"]
-        await site.media.check_due()
+        await site.media_deletion.check_due()
     assert (await alice.post(STATUSES, status="again", media_ids=[media["id"]])).status_code == 422
 
 

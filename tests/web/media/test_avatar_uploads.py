@@ -7,7 +7,7 @@ import pytest
 from socialsite.container import Services
 from tests.contract.media.test_media import DAY_LATER, check_later
 from tests.support.pictures import encode_meanwhile, picture
-from timelines.media.service import DELETION_MS
+from timelines.media.deletion import DELETION_MS
 from timelines.media.storage import list_files
 
 

@@ -147,7 +147,7 @@ async def test_a_deleted_post_deletes_its_pictures(alice, upload, site):
     post = await alice.publish("soon gone", media_ids=media["id"])
     await alice.post_json(f"/posts/{post['id']}/delete/")
     assert (await alice.get(media["url"])).status_code in (200, 404)
-    assert await site.media.check_due() == 1
+    assert await site.media_deletion.check_due() == 1
     assert (await alice.get(media["url"])).status_code == 404
     assert stored_files() == []
     assert await site.repositories.media_rows.read_totals(1) == (0, 0)
@@ -201,5 +201,5 @@ async def test_a_redrafted_post_keeps_its_pictures(alice, upload, site):
     post = await alice.publish("a typpo", media_ids=media["id"])
     fields = {"media_ids": media["id"], "redraft_of": post["id"]}
     assert (await alice.publish("a typo", **fields))["media_attachments"][0]["id"] == media["id"]
-    assert await site.media.check_due() == 0
+    assert await site.media_deletion.check_due() == 0
     assert (await alice.get(media["url"])).status_code == 200

@@ -32,7 +32,7 @@ async def test_a_logo_is_shown_replaced_and_removed(site: Services, sam: HttpBro
         assert f'{addresses[-1].replace("small", "full")}">' in page.partition('property="og:image"')[2]
         logo = await visitor.get(addresses[-1])
         assert (logo.status_code, logo.headers["content-type"]) == (200, "image/webp")
-    await site.media.check_due()
+    await site.media_deletion.check_due()
     assert (await visitor.get(addresses[0])).status_code == 404
     for _day in range(2):
         assert await check_later(site, DAY_LATER) == 0  # a process that has not read the settings keeps the logo
@@ -44,7 +44,7 @@ async def test_a_logo_is_shown_replaced_and_removed(site: Services, sam: HttpBro
     await site.site.change(members_only=False)
     assert (await sam.post_json(PATH, remove="1")).json()["logo"] == ""
     assert '<svg class="mark"' in (await visitor.get("/about/")).text
-    assert await site.media.check_due() == 1
+    assert await site.media_deletion.check_due() == 1
     assert (await visitor.get(addresses[1])).status_code == 404
 
 

@@ -206,10 +206,10 @@ async def test_a_removed_picture_and_its_description_end_with_the_post(alice, vi
     answer = await alice.post_json(f"/posts/{post['id']}/edit/", media_ids="", text="no pictures")
     assert "media_attachments" not in answer.json()
     urls = [each["url"] for each in post["media_attachments"]]
-    await site.media.check_due()
+    await site.media_deletion.check_due()
     assert [(await visitor.get(url)).status_code for url in urls] == [200, 200]
     await alice.post_json(f"/posts/{post['id']}/delete/")
-    await site.media.check_due()
+    await site.media_deletion.check_due()
     assert await site.repositories.media_rows.find_many([int(each["id"]) for each in post["media_attachments"]]) == [
         None, None,
     ]  # fmt: skip
@@ -297,11 +297,11 @@ async def test_an_avatar_is_uploaded_shown_replaced_and_removed(alice, visitor, 
         assert f'src="{urls[-1]}"' in (await visitor.get("/@alice/")).text
         assert (await visitor.get(urls[-1])).headers["content-type"] == "image/webp"
         assert (await visitor.get(urls[-1].replace("/full.", "/small."))).status_code == 200
-    await site.media.check_due()
+    await site.media_deletion.check_due()
     assert (await visitor.get(urls[0])).status_code == 404
     assert (await alice.post_json("/accounts/settings/avatar/", remove="1")).json() == {"avatar": None}
     assert "/media/" not in (await visitor.get("/@alice/")).text
-    await site.media.check_due()
+    await site.media_deletion.check_due()
     assert (await visitor.get(urls[1])).status_code == 404
 
 
