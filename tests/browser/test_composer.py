@@ -98,7 +98,7 @@ def test_a_log_out_deletes_drafts(me: BrowserPage) -> None:
     me.page.wait_for_function(f"{drafts}.length === 1")
     me.page.goto(f"{me.page.url.rstrip('/')}/accounts/logout/")
     me.page.locator('form[action="/accounts/logout/"] button').click()
-    me.page.wait_for_function("document.body.dataset.signedIn === 'no'")
+    me.page.wait_for_function("() => document.body.dataset.signedIn === 'no'")
     assert me.page.evaluate(drafts) == []
 
 

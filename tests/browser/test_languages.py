@@ -88,6 +88,7 @@ def test_a_reader_of_arabic_logs_in_posts_and_answers(
     expect(page.locator("article .menu[open] .menu-body")).to_be_visible()
     assert is_inside_window(page, "article .menu[open] .menu-body")
     page.keyboard.press("Escape")
+    page.wait_for_function("() => !history.state?.layers")  # the menu of a phone leaves the history
     browser.go_to(friend.publishes("a thread")["url"])
     browser.publish("رد")
     expect(page.locator("main .post-text", has_text="رد").last).to_be_visible()
