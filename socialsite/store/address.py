@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, parse_qs, parse_qsl, quote, urlencode, url
 from redis.asyncio.connection import parse_url
 
 VALID_PORTS = range(1, 65_536)
+NO_PORT = "its port is no number from 1 to 65535 (in a password # is written %23, / is %2F, ? is %3F)"
 TLS_PARAMETERS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname")
 """The query parameters of `rediss://` URLs, with the names of redis-py.
 
@@ -130,8 +131,9 @@ def validate_url(parts: SplitResult) -> None:
         is_port = parts.port is None or parts.port in VALID_PORTS
     except ValueError:
         is_port = False
-    if not is_port:
-        raise ValueError("its port is no number from 1 to 65535 (in a password # is written %23, / is %2F)")
+    is_cut = parts.scheme != "unix" and "@" not in parts.netloc and "@" in f"{parts.path}{parts.query}"
+    if not is_port or is_cut or parts.fragment:
+        raise ValueError(NO_PORT)
     if parts.scheme == "unix" and not parts.path:
         raise ValueError("it names no socket: unix:///path")
     path = "" if parts.scheme == "unix" else parts.path.strip("/")
@@ -211,6 +213,8 @@ class SentinelUrl:
 def reject_unknown_parameters(url: str, *parameters: str) -> None:
     """Raise ValueError if the URL has another query parameter, which is probably misspelt."""
     for name in parse_qs(url.partition("?")[2], keep_blank_values=True):
+        if "@" in name:  # the end of a password
+            raise ValueError(NO_PORT)
         if name not in parameters:
             raise ValueError(f"{name!r} is not among its parameters: {', '.join(parameters) or 'there are none'}")
 

@@ -57,6 +57,9 @@ def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
         ("redis+memcached://a:1", "no topology is called"),
         ("redis://a:x", "its port is no number"),
         ("redis://a:99999", "its port is no number"),
+        ("redis://:57#p4ss@a:1", "its port is no number"),
+        ("redis://:57/p4ss@a:1", "its port is no number"),
+        ("redis+sentinel://:57#p4ss@a:1/main", "its port is no number"),
         ("redis://[::1", "its host is not a name or address"),
         ("redis://a:1/abc", "'abc' is not the number of a database"),
         ("redis://a:1/-1", "'-1' is not the number of a database"),
@@ -73,6 +76,7 @@ def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
     ],
 )  # fmt: skip
 def test_an_unusable_url_is_refused_with_one_sentence(url: str, reason: str) -> None:
+    """A password that begins as a port, as in cameronmaske/celery-once#135, is no server at localhost."""
     with pytest.raises(InvalidStoreUrl, match=reason) as refused:
         create_topology(url)
     assert "\n" not in str(refused.value)
@@ -84,6 +88,9 @@ def test_an_unusable_url_is_refused_with_one_sentence(url: str, reason: str) -> 
         "redis://site:p4ss@a:x",
         "redis://site:p4ss@a:1?db=x",
         "redis://:p4ss#word@a:1",
+        "redis://:57?p4ss@a:1",
+        "redis://:57/p4ss@a:1",
+        "redis+shards://:57?p4ss@a:1,b:2",
         "redis+cluster://site:p4ss@a:x",
         "redis+cluster://site:p4ss@a:1?replicas=x",
         "redis+shards://site:p4ss@a:1,b",
