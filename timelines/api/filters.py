@@ -15,7 +15,7 @@ from timelines.filters.forms import parse_end_ms
 from timelines.filters.service import FilterService, Phrase
 from timelines.pages.presenters import Json
 from timelines.reading.service import ReadingService
-from timelines.visibility.filter import FILTER_PLACES, FilterPlace, KeywordFilter
+from timelines.visibility.filter import FILTER_ACTIONS, FILTER_PLACES, FilterPlace, KeywordFilter
 
 NEW_FILTER = KeywordFilter(0, "")
 
@@ -180,9 +180,10 @@ def _parse_shared(fields: FormFields, now_ms: int, stored: KeywordFilter) -> Key
     contexts: tuple[FilterPlace, ...] = tuple(place for place in FILTER_PLACES if place in places)
     if len(contexts) != len(set(places)) or not (contexts or stored.id):
         errors["context"] = _("This must be one or more of: home, notifications, public, thread, account.")
-    action, until_ms = fields.get("filter_action", stored.action), stored.until_ms
-    if action not in ("warn", "hide"):
-        errors["filter_action"] = _("This must be one of: warn, hide.")
+    name, until_ms = fields.get("filter_action", stored.action), stored.until_ms
+    action = next((each for each in FILTER_ACTIONS if each == name), None)
+    if action is None:
+        errors["filter_action"] = _("This must be one of: %(choices)s.") % {"choices": ", ".join(FILTER_ACTIONS)}
     if "expires_in" in fields:
         try:
             until_ms = parse_end_ms(fields["expires_in"], now_ms)
@@ -194,7 +195,7 @@ def _parse_shared(fields: FormFields, now_ms: int, stored: KeywordFilter) -> Key
         stored,
         title=fields.get("title", stored.title),
         contexts=contexts or stored.contexts,
-        action="hide" if action == "hide" else "warn",
+        action=action or stored.action,
         until_ms=until_ms,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_lazy as _
 
 from timelines.errors import FilterInvalid
-from timelines.visibility.filter import FilterAction, KeywordFilter
+from timelines.visibility.filter import FILTER_ACTIONS, FilterAction, KeywordFilter
 
 MAX_DURATION_S = 366 * 86_400
 _SECONDS_PATTERN = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -27,14 +27,15 @@ class FilterForm:
         cls, fields: Mapping[str, str], now_ms: int, existing_filter: KeywordFilter | None = None
     ) -> "FilterForm":
         """Parse the fields. A missing field keeps the value of `existing_filter`. Raises FilterInvalid."""
-        action = fields.get("action", existing_filter.action if existing_filter else "warn")
-        if action not in ("warn", "hide"):
+        name = fields.get("action", existing_filter.action if existing_filter else "warn")
+        action = next((each for each in FILTER_ACTIONS if each == name), None)
+        if action is None:
             raise FilterInvalid({"action": _("This must be one of: warn, hide.")})
         whole_word = fields.get("whole_word")
         default = existing_filter.whole_word if existing_filter else True
         return cls(
             fields.get("phrase", existing_filter.phrase if existing_filter else ""),
-            "hide" if action == "hide" else "warn",
+            action,
             cls._parse_expiry(fields, now_ms, existing_filter),
             default if whole_word is None else whole_word in ("1", "on"),
         )

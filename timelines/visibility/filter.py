@@ -10,7 +10,9 @@ import regex
 
 from timelines.text.tokenizer import WORD_CHARACTER, normalize_spelling
 
-FilterAction = Literal["warn", "hide"]
+FilterAction = Literal["warn", "hide", "blur"]
+FILTER_ACTIONS: Final[tuple[FilterAction, ...]] = ("warn", "hide", "blur")
+"""With `blur` clients of the API cover the pictures only. Pages show a warning, as Mastodon asks of such clients."""
 FilterPlace = Literal["home", "notifications", "public", "thread", "account"]
 FILTER_PLACES: Final[tuple[FilterPlace, ...]] = ("home", "notifications", "public", "thread", "account")
 """The kinds of pages that a filter may apply to, as in Mastodon. Lists count as home."""

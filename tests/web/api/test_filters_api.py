@@ -47,7 +47,7 @@ async def test_an_edit_removes_the_end_of_a_filter(world, open_api: OpenApi, pat
     assert edited.json()["expires_at"] is None
 
 
-@pytest.mark.parametrize("action", ["warn", "hide"])
+@pytest.mark.parametrize("action", ["warn", "hide", "blur"])
 @pytest.mark.parametrize("context", ["home", "thread", "notifications", "account"])
 async def test_a_post_has_the_same_filters_at_every_address(site, world, open_api: OpenApi, context, action) -> None:
     """A client puts the answer of an action in the place of the post, which must not uncover it."""

@@ -12,6 +12,9 @@ async def test_a_filter_folds_or_hides_and_can_be_changed(alice: HttpBrowser, bo
     }  # fmt: skip
     assert "Hidden by your filter: Unmistakable" in (await alice.get("/public/")).text
     assert (await alice.get_json("/public/")).json()["posts"][0]["filtered"] == "Unmistakable"
+    assert (await alice.post_json("/accounts/filters/1/edit/", action="blur")).json()["action"] == "blur"
+    assert "Hidden by your filter: Unmistakable" in (await alice.get("/public/")).text
+    assert '<option value="blur" selected>Hide with a warning' in (await alice.get("/accounts/filters/")).text
     changed = await alice.post_json("/accounts/filters/1/edit/", action="hide", expires_in=3600)
     assert (changed.json()["action"], changed.json()["phrase"]) == ("hide", "Unmistakable")
     assert changed.json()["expires_at"]
