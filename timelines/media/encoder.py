@@ -114,7 +114,7 @@ def encode_picture(
             ImageFile.LOAD_TRUNCATED_IMAGES = False
             if picture.width * picture.height > MAX_PIXELS:
                 raise PictureRefused("too_large")
-            if kind not in CROPPED_SIZES and picture.format in ("GIF", "WEBP") and _count_frames(picture) > 1:
+            if kind not in CROPPED_SIZES and picture.format in ("GIF", "WEBP", "PNG") and _count_frames(picture) > 1:
                 return _encode_animation(picture, full, small)
             return _encode_still(picture, full, small, kind, crop)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError, MemoryError) as error:
@@ -132,10 +132,15 @@ def _count_frames(picture: Image.Image) -> int:
     if isinstance(picture, GifImagePlugin.GifImageFile):
         frames = _count_gif_frames(picture)
     else:
-        frames = getattr(picture, "n_frames", 1)
+        frames = getattr(picture, "n_frames", 1) - _first_frame(picture)
     if frames > MAX_FRAMES or (frames > 1 and frames * picture.width * picture.height > MAX_FRAME_PIXELS):
         raise PictureRefused("too_long")
     return frames
+
+
+def _first_frame(picture: Image.Image) -> int:
+    """Return 1 if the first picture of an animated PNG is for programs that show no animations, else 0."""
+    return int(getattr(picture, "default_image", False))
 
 
 def _count_gif_frames(picture: GifImagePlugin.GifImageFile) -> int:
@@ -296,7 +301,7 @@ class ScaledFrames(Image.Image):
         return 0
 
     def seek(self, frame: int) -> None:
-        self._source.seek(frame)
+        self._source.seek(frame + _first_frame(self._source))
         scaled = self._source.convert("RGBA")
         if scaled.size != self._scaled_size:
             scaled = scaled.resize(self._scaled_size, Image.Resampling.BICUBIC, reducing_gap=2.0)

@@ -1,4 +1,7 @@
-"""An animation keeps the speed and the repetitions that browsers give it (libvips/libvips#2145)."""
+"""An animation keeps the speed and the repetitions that browsers give it (libvips/libvips#2145).
+
+An animated PNG is one, too (mastodon/mastodon#5066 and #28516).
+"""
 
 import io
 import re
@@ -20,10 +23,12 @@ def gif(delay: int, loop: int | None = 0) -> bytes:
     return extension.sub(lambda _: block, content)
 
 
-def webp(duration_ms: int, loop: int) -> bytes:
-    frames = [Image.new("RGB", (8, 8), color) for color in ("red", "blue")]
+def frames(
+    duration_ms: int, loop: int, format: str = "WEBP", *, colors: tuple[str, ...] = ("red", "blue"), **options: bool
+) -> bytes:
+    first, *others = [Image.new("RGB", (8, 8), color) for color in colors]
     file = io.BytesIO()
-    frames[0].save(file, "WEBP", save_all=True, append_images=frames[1:], duration=duration_ms, loop=loop)
+    first.save(file, format, save_all=True, append_images=others, duration=duration_ms, loop=loop, **options)
     return file.getvalue()
 
 
@@ -32,8 +37,10 @@ def webp(duration_ms: int, loop: int) -> bytes:
     [
         (gif(0), 100, 0), (gif(1), 100, 0), (gif(2), 20, 0), (gif(3), 30, 0), (gif(5), 50, 0),
         (gif(65_535), 655_350, 0), (gif(5, loop=None), 50, 1), (gif(5, loop=1), 50, 2), (gif(5, loop=7), 50, 8),
-        (gif(5, loop=65_535), 50, 65_535), (webp(10, 0), 100, 0),
-        (webp(15, 3), 15, 3), (webp(16_000_000, 1), 655_350, 1),
+        (gif(5, loop=65_535), 50, 65_535), (frames(10, 0), 100, 0),
+        (frames(15, 3), 15, 3), (frames(16_000_000, 1), 655_350, 1), (frames(10, 0, "PNG"), 100, 0),
+        (frames(15, 3, "PNG"), 15, 3),
+        (frames(15, 0, "PNG", colors=("green", "red", "blue"), default_image=True), 15, 0),
     ],
 )  # fmt: skip
 def test_an_animation_keeps_its_speed_and_its_repetitions(
@@ -43,8 +50,16 @@ def test_an_animation_keeps_its_speed_and_its_repetitions(
     full = io.BytesIO()
     encode_picture(io.BytesIO(content), full, io.BytesIO(), "picture")
     with Image.open(full) as stored:
-        assert stored.info["loop"] == loop
+        assert (stored.info["loop"], stored.n_frames) == (loop, 2)  # type: ignore[attr-defined]
         for frame in range(2):
             stored.seek(frame)
             stored.load()
             assert stored.info["duration"] == duration_ms
+
+
+def test_an_animated_png_begins_behind_its_picture_for_programs_without_animations() -> None:
+    full = io.BytesIO()
+    content = frames(15, 0, "PNG", colors=("green", "red", "blue"), default_image=True)
+    encode_picture(io.BytesIO(content), full, small := io.BytesIO(), "picture")
+    with Image.open(full) as stored, Image.open(small) as still:
+        assert all(each.convert("RGB").getpixel((4, 4))[0] > 200 for each in (stored, still))  # type: ignore[index]
