@@ -1,5 +1,6 @@
 """The type `Draft`: an unfinished post of an account, or a post that is scheduled for later."""
 
+import re
 from datetime import UTC, datetime
 from typing import Final
 
@@ -58,16 +59,21 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
 
 encode_draft = msgspec.msgpack.Encoder().encode
 decode_draft = msgspec.msgpack.Decoder(Draft).decode
+LEAP_SECOND, ZONE_NAME = re.compile(r"(?<=[T ]\d\d:\d\d:)60"), re.compile(r"(Z|[+-]\d\d:?\d\d)(?:\[[^][]+\])+\Z")
 LATEST_MS = 253_402_214_400_000
 """The beginning of 9999-12-31 in UTC: pages cannot show a time after that year in any time zone."""
 
 
 def parse_time(text: str) -> int | None:
-    """Return the time (Unix ms) of an ISO 8601 text, by default in UTC, or None for "". Raises TimeInvalid."""
+    """Return the time (Unix ms) of an ISO 8601 text, by default in UTC, or None for "". Raises TimeInvalid.
+
+    A leap second (RFC 3339, 5.7) is the second before. A name of the zone behind its offset (RFC 9557) changes nothing.
+    """
     if not text:
         return None
     try:
-        at = datetime.fromisoformat(text.upper())  # RFC 3339 allows t and z
+        text = LEAP_SECOND.sub("59", ZONE_NAME.sub(r"\1", text.upper()))  # RFC 3339 allows t and z
+        at = datetime.fromisoformat(text)
         at_ms = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         at_ms = -1

@@ -15,7 +15,7 @@ from timelines.drafts import draft as drafts
 from timelines.drafts.draft import Draft, parse_time
 from timelines.drafts.repository import DuePost
 from timelines.drafts.service import _form_of
-from timelines.errors import DraftNotFound, DraftsCapReached, PostInvalid
+from timelines.errors import DraftNotFound, DraftsCapReached, PostInvalid, TimeInvalid
 from timelines.publishing.forms import PostForm, draft_fields
 from timelines.publishing.thread import publish_thread
 
@@ -182,10 +182,23 @@ async def test_a_time_is_at_least_five_minutes_ahead(alice: Person, services: Se
 @pytest.mark.parametrize(
     "text",
     ["2031-07-24T10:00:00Z", "2031-07-24t10:00:00z", "2031-07-24T10:00:00.000Z", "2031-07-24T12:00:00+02:00",
-     "2031-07-24T12:00:00+0200", "2031-07-24 10:00", "20310724T100000Z", "2031-07-24T10:00:00.000000000Z"],
+     "2031-07-24T12:00:00+0200", "2031-07-24 10:00", "20310724T100000Z", "2031-07-24T10:00:00.000000000Z",
+     "2031-07-24T12:00:00+02:00[Europe/Berlin]", "2031-07-24T10:00:00z[!Etc/UTC][u-ca=gregory]"],
 )  # fmt: skip
-def test_a_time_is_read_as_iso_8601_and_rfc_3339_write_it(text: str) -> None:
+def test_a_time_is_read_as_iso_8601_and_rfc_3339_and_rfc_9557_write_it(text: str) -> None:
     assert parse_time(text) == 1_942_653_600_000
+
+
+@pytest.mark.parametrize("text", ["2031-07-24T09:59:60Z", "2031-07-24 11:59:60.000+02:00"])
+def test_a_leap_second_is_the_second_before(text: str) -> None:
+    """ethlo/itu#4, ariebovenberg/whenever#90; some programs write one at any minute (time-rs/time#674)."""
+    assert parse_time(text) == 1_942_653_599_000
+
+
+@pytest.mark.parametrize("text", ["2031-07-24T10:00[Europe/Berlin]", "2031-07-24T10:00Z[", "2031-07-24T10:60Z"])
+def test_a_time_with_a_zone_but_without_its_offset_is_refused(text: str) -> None:
+    with pytest.raises(TimeInvalid):
+        parse_time(text)
 
 
 async def test_a_time_may_be_centuries_ahead(alice: Person, services: Services) -> None:
