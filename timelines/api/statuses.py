@@ -182,7 +182,9 @@ async def history(request: SiteRequest, post_id: PostId) -> list[Json]:
     status = msgspec.json.decode(await status_json(request, entry))
     same = {"account": status["account"], "quote": status["quote"]}
     versions = await services[EditService].versions(entry.post.id)
-    return [version_entity(version, entry.author, site, keys) | same for version in versions]
+    handles = dict.fromkeys(handle for version in versions for handle in find_mentions(version.text)[:MENTIONS_CAP])
+    mentioned = await services[AccountService].find_ids_by_handle(handles) if handles else ()
+    return [version_entity(version, entry.author, site, keys, mentioned) | same for version in versions]
 
 
 @endpoint("read:accounts", "read:statuses")

@@ -85,6 +85,16 @@ async def test_clients_write_booleans_in_many_ways(open_api: OpenApi) -> None:
         assert answer.json()["sensitive"] is is_sensitive
 
 
+async def test_a_version_has_the_links_of_its_post(open_api: OpenApi) -> None:
+    alice, _bob = await open_api("alice"), await open_api("bob")
+    first = (await alice.post(STATUSES, status="@bob and @nobody #tea")).json()
+    url = f"{STATUSES}/{first['id']}"
+    second = (await alice.http.put(url, json={"status": "@alice #tea"})).json()
+    history = (await alice.get(f"{url}/history")).json()
+    assert [each["content"] for each in history] == [first["content"], second["content"]]
+    assert "/@bob" in history[0]["content"]
+
+
 async def test_an_edit_keeps_the_language_and_the_former_version(open_api: OpenApi) -> None:
     alice, visitor = await open_api("alice"), await open_api()
     status = (await alice.post(STATUSES, status="one", spoiler_text="cw", language="en")).json()

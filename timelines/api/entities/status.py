@@ -3,6 +3,7 @@
 `presenters.py` inserts the accounts, which change more often than the rest and are cached separately.
 """
 
+from collections.abc import Collection
 from typing import Final
 
 from msgspec import structs
@@ -116,12 +117,14 @@ def quote_approval(shown: HydratedPost, preferred: QuotePolicy, may_quote: bool 
     return {"automatic": [] if policy == "nobody" else [policy], "manual": [], "current_user": current}
 
 
-def version_entity(post: Post, author: Author, site_url: str, needs_keys: bool = False) -> Json:
-    """Return one version of a post as StatusEdit, without its account and its quote."""
+def version_entity(
+    post: Post, author: Author, site_url: str, needs_keys: bool = False, mentioned: Collection[str] = ()
+) -> Json:
+    """Return one version of a post as StatusEdit, without its account and its quote. Only `mentioned` are linked."""
     extra = post.extra
     poll = None if extra.poll is None else {"options": [{"title": text} for text in extra.poll.options]}
     return {
-        "content": content_html(post.text, site_url),
+        "content": content_html(post.text, site_url, mentioned),
         **short_texts_json(extra),
         "sensitive": are_pictures_hidden(post, author),
         "created_at": format_iso_time(extra.edited_ms or post.created_ms),
