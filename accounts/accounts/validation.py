@@ -22,15 +22,7 @@ from accounts import profile_texts
 from accounts.addresses import InvalidAddress, normalize_address
 from accounts.domain import Preferences
 from accounts.errors import FieldErrors
-from socialsite.characters import (
-    DIRECTION_OVERRIDES,
-    JOINERS,
-    VISIBLE,
-    has_crowded_cluster,
-    normalize,
-    remove_hidden,
-    split_clusters,
-)
+from socialsite import characters
 from socialsite.errors import LazyText
 from socialsite.languages import LANGUAGE_NAMES, parse_language
 from socialsite.site_host import remove_own_host
@@ -51,7 +43,7 @@ HANDLE_ERROR_MESSAGES: Mapping[str, LazyText] = {
 _HANDLE_PATTERN = re.compile(rf"[a-z0-9_]{{1,{HANDLE_MAX_LENGTH}}}")
 _RESERVED_HANDLES_FILE = Path(__file__).with_name("reserved_handles.txt")
 _FORBIDDEN = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}--\n]", regex.V1)
-_DIRECTION_CONTROL = regex.compile(rf"[{DIRECTION_OVERRIDES}\u2066-\u2069]")
+_DIRECTION_CONTROL = regex.compile(rf"[{characters.DIRECTION_OVERRIDES}\u2066-\u2069]")
 """Embedding, override and isolate controls. A name with them could reorder the words around it."""
 _INVISIBLE_IN_NAME = regex.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
@@ -60,7 +52,7 @@ _INVISIBLE_IN_NAME = regex.compile(
 """Invisible characters, with which names that look equal could differ. Joiners between non-ASCII characters stay."""
 BLANK = "\u2800"  # of Braille: a row of them would push the handle out of sight
 _STYLED_LETTERS = regex.compile(r"[[\p{L}&&[\u2100-\u2138]]\uff01-\uffdc\U0001d400-\U0001d7ff]++", regex.VERSION1)
-_FORBIDDEN_IN_LINK = regex.compile(rf"[[\s\p{{C}}\p{{Z}}<>\"\\`{{}}^]--[{JOINERS}]]", regex.V1)
+_FORBIDDEN_IN_LINK = regex.compile(rf"[[\s\p{{C}}\p{{Z}}<>\"\\`{{}}^]--[{characters.JOINERS}]]", regex.V1)
 
 
 class InvalidText(ValueError):
@@ -135,7 +127,7 @@ def _clean_fields(text: profile_texts.ProfileText, raw: Sequence[profile_texts.P
                 line = clean_text(_INVISIBLE_IN_NAME.sub("", part), text.limit)
             except InvalidText as error:
                 messages[input], line = text.errors[error.code], part
-            pair.append(" ".join(line.split()) if VISIBLE.search(line) else "")
+            pair.append(" ".join(line.split()) if characters.VISIBLE.search(line) else "")
         name, value = pair
         if bool(name) != bool(value):
             missing, code = (value_input, "no_value") if name else (name_input, "no_name")
@@ -165,7 +157,7 @@ def normalize_handle(raw: str) -> str:
         raise InvalidHandle("empty")
     if len(raw) > RAW_HANDLE_MAX_LENGTH:
         raise InvalidHandle("too_long")
-    handle = remove_own_host(normalize("NFKC", normalize("NFKC", raw).casefold()))
+    handle = remove_own_host(characters.normalize("NFKC", characters.normalize("NFKC", raw).casefold()))
     if not _HANDLE_PATTERN.fullmatch(handle):
         is_too_long = re.fullmatch(r"[a-z0-9_]+", handle) is not None
         raise InvalidHandle("too_long" if is_too_long else "characters")
@@ -197,9 +189,11 @@ def clean_name(raw: str, max_graphemes: int) -> str:
     _check_size(raw, max_graphemes)
     if "\n" in raw.strip() or _DIRECTION_CONTROL.search(raw):
         raise InvalidText("characters")
-    plain = _STYLED_LETTERS.sub(lambda letters: normalize("NFKC", letters.group()), _INVISIBLE_IN_NAME.sub("", raw))
+    plain = _STYLED_LETTERS.sub(
+        lambda letters: characters.normalize("NFKC", letters.group()), _INVISIBLE_IN_NAME.sub("", raw)
+    )
     name = " ".join(clean_text(plain, max_graphemes).replace(BLANK, " ").split())
-    if not VISIBLE.search(name):
+    if not characters.VISIBLE.search(name):
         raise InvalidText("empty")
     return name
 
@@ -226,7 +220,7 @@ def _is_link(link: str) -> bool:
     except ValueError:
         return False
     # With a user part, https://bank.example@evil.example would look like a link to the bank.
-    is_host = bool(parts.hostname) and not regex.search(f"[@'|{JOINERS}]", parts.netloc)
+    is_host = bool(parts.hostname) and not regex.search(f"[@'|{characters.JOINERS}]", parts.netloc)
     return parts.scheme in ("http", "https") and is_host
 
 
@@ -239,11 +233,11 @@ def clean_text(raw: str, max_graphemes: int) -> str:
     text = raw.replace("\r\n", "\n").replace("\r", "\n")
     if _FORBIDDEN.search(text):
         raise InvalidText("characters")
-    text = normalize("NFC", remove_hidden(text)).strip()
-    clusters = split_clusters(text)
+    text = characters.normalize("NFC", characters.remove_hidden(text)).strip()
+    clusters = characters.split_clusters(text)
     if len(clusters) > max_graphemes:
         raise InvalidText("too_long")
-    if has_crowded_cluster(clusters):
+    if characters.has_crowded_cluster(clusters):
         raise InvalidText("characters")
     return text
 

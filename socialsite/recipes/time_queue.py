@@ -1,12 +1,15 @@
 """Members in the order of a time (Unix ms), such as the time at which a worker has to process them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
+from socialsite.ids import TimeSource
 from socialsite.store import Key, Script, Store
+from socialsite.store.aof import wait_for_aof_at_exit
 
 M = TypeVar("M")
+DUE_PER_BATCH = 50
 
 
 def encode_pair(ids: tuple[int, int]) -> str:
@@ -51,3 +54,18 @@ class TimeQueue(Generic[M]):
         reply = await self._component.execute("ZRANGE", self._key, *bounds)
         pairs = zip(reply[::2], reply[1::2], strict=True)
         return [(self._parse(member), int(float(at_ms))) for member, at_ms in pairs]
+
+    async def process_due(self, process: Callable[[M], Awaitable[bool]], clock: TimeSource) -> int:
+        """Process the members whose time has come, and remove those for which `process` returns True.
+
+        If it returns False, it has given the member a later time. Return the number of processed members.
+        """
+        done = 0
+        while due := await self.oldest(DUE_PER_BATCH, until_ms=clock.now_ms()):
+            for member, _at_ms in due:
+                async with wait_for_aof_at_exit():
+                    is_done = await process(member)
+                if is_done:
+                    await self.remove(member)
+            done += len(due)
+        return done

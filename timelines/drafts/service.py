@@ -23,7 +23,6 @@ from socialsite.limits import ActionLimits, newcomer_caller, refuse_silenced
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.service import Service
 from socialsite.site.service import SiteService
-from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.web.requests import FormFields
 from timelines.drafts.draft import DRAFT_BYTES_CAP, Draft, encode_draft
 from timelines.drafts.repository import Drafts, DuePost
@@ -42,7 +41,6 @@ MIN_AHEAD_MS = 5 * 60_000
 UNFINISHED_MS = 60 * 60_000
 """The age at which an entry of the queue of held posts without a draft is removed."""
 DUE_INTERVAL_S = 5.0
-DUE_PER_BATCH = 50
 RETRY_MS = 10_000
 MAX_COMPARISONS = 10
 """The maximum number of comparisons of a draft and its due entry while other devices change the draft."""
@@ -162,15 +160,7 @@ class DraftService(Service):
 
     async def publish_due(self) -> int:
         """Publish the scheduled posts whose time has come. Return their number. Raises StoreUnavailable."""
-        done = 0
-        while due_posts := await self.drafts.due.oldest(DUE_PER_BATCH, until_ms=self.clock.now_ms()):
-            for due, _at_ms in due_posts:
-                async with wait_for_aof_at_exit():
-                    is_done = await self._publish(due)
-                if is_done:
-                    await self.drafts.due.remove(due)
-            done += len(due_posts)
-        return done
+        return await self.drafts.due.process_due(self._publish, self.clock)
 
     async def _publish(self, due: DuePost) -> bool:
         """Publish one scheduled post, or hold it. Return False if a later round has to publish it."""

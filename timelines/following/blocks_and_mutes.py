@@ -20,18 +20,8 @@ from socialsite.service import Service
 from socialsite.store import Read, Store, combine
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf, NotesCapReached
+from timelines.graph import follow
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
-from timelines.graph.follow import (
-    BLOCKS_CAP,
-    HIDDEN_BOOSTS_CAP,
-    MAX_MUTE_MS,
-    MUTES_CAP,
-    NOTE_MAX_LENGTH,
-    NOTES_CAP,
-    FollowCursor,
-    FollowPage,
-    Relationship,
-)
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.live_updates.service import LiveService
@@ -53,10 +43,10 @@ class BlocksAndMutesService(Service):
     homes: CachedTimelines
     live: LiveService
     limits: ActionLimits
-    blocks_cap: int = BLOCKS_CAP
-    mutes_cap: int = MUTES_CAP
-    hidden_boosts_cap: int = HIDDEN_BOOSTS_CAP
-    notes_cap: int = NOTES_CAP
+    blocks_cap: int = follow.BLOCKS_CAP
+    mutes_cap: int = follow.MUTES_CAP
+    hidden_boosts_cap: int = follow.HIDDEN_BOOSTS_CAP
+    notes_cap: int = follow.NOTES_CAP
 
     # Changing
 
@@ -86,7 +76,7 @@ class BlocksAndMutesService(Service):
     ) -> bool:
         """Hide an account's posts until `until_ms` (None means no end). Return whether the mute is new."""
         await self._check(account_id, other_id, now_ms, MUTES)
-        until_ms = NO_EXPIRY_MS if until_ms is None else min(until_ms, now_ms + MAX_MUTE_MS)
+        until_ms = NO_EXPIRY_MS if until_ms is None else min(until_ms, now_ms + follow.MAX_MUTE_MS)
         is_new = await self.blocks_and_mutes.mute(account_id, other_id, until_ms, now_ms)
         await self.live.relation_changed(account_id, other_id)
         return is_new
@@ -121,16 +111,16 @@ class BlocksAndMutesService(Service):
 
         Raises FieldErrors, NotesCapReached.
         """
-        text = check_text(note, "comment", 0, NOTE_MAX_LENGTH)
+        text = check_text(note, "comment", 0, follow.NOTE_MAX_LENGTH)
         await self.limits.enforce_bytes("notes", account_id, len(text.encode()))
         if not await self.blocks_and_mutes.set_note(account_id, other_id, text, self.notes_cap):
             raise NotesCapReached
 
     # Reading
 
-    def relationship(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relationship]:
-        def with_follows(results: list[Any]) -> Relationship:
-            relationship: Relationship
+    def relationship(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Read[follow.Relationship]:
+        def with_follows(results: list[Any]) -> follow.Relationship:
+            relationship: follow.Relationship
             relationship, (follows, is_followed) = results
             return replace(relationship, follows=follows, is_followed=is_followed)
 
@@ -141,7 +131,7 @@ class BlocksAndMutesService(Service):
 
     async def relationships(
         self, viewer_id: AccountId, other_ids: Sequence[AccountId], now_ms: int
-    ) -> dict[AccountId, tuple[Relationship, bool]]:
+    ) -> dict[AccountId, tuple[follow.Relationship, bool]]:
         """Return the relationship to each account that exists, and whether the account requests to follow the viewer.
 
         It takes one round trip.
@@ -163,13 +153,15 @@ class BlocksAndMutesService(Service):
         if not await self.may_interact(viewer_id, other_id):
             raise AccountNotFound
 
-    async def blocked(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
+    async def blocked(
+        self, account_id: AccountId, cursor: follow.FollowCursor | None = None, limit: int = 30
+    ) -> follow.FollowPage:
         """Return a page of blocked accounts, without deleted and suspended accounts. The last block comes first."""
         return await load_visible_page(self.accounts, partial(self.blocks_and_mutes.blocked, account_id), cursor, limit)
 
     async def muted(
-        self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30, *, now_ms: int
-    ) -> FollowPage:
+        self, account_id: AccountId, cursor: follow.FollowCursor | None = None, limit: int = 30, *, now_ms: int
+    ) -> follow.FollowPage:
         """Return a page of muted accounts. The mutes that end last come first."""
         read = partial(self.blocks_and_mutes.muted, account_id, now_ms=now_ms)
         return await load_visible_page(self.accounts, read, cursor, limit)

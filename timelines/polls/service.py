@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.service import Service
-from socialsite.store.aof import wait_for_aof_at_exit
 from timelines.errors import AlreadyVoted, OneChoiceOnly, PollEnded, PostNotFound, VoteInvalid
 from timelines.live_updates.service import LiveService
 from timelines.notifications.kinds import POLL
@@ -24,7 +23,7 @@ from timelines.reading.pipeline import ReadPipeline
 
 NO_CHOICE = -1  # no option has this number
 ENDS_INTERVAL_S = 5.0
-ENDS_PER_BATCH, VOTERS_PER_BATCH = 50, 200
+VOTERS_PER_BATCH = 200
 
 
 class PollService(Service):
@@ -76,15 +75,7 @@ class PollService(Service):
 
         After a crash the notifications of a poll are repeated; a repeated notification has no effect.
         """
-        done = 0
-        while ended := await self.polls.ends.oldest(ENDS_PER_BATCH, until_ms=self.clock.now_ms()):
-            for post_id, _at_ms in ended:
-                async with wait_for_aof_at_exit():
-                    has_ended = await self._notify_of_end(post_id)
-                if has_ended:
-                    await self.polls.ends.remove(post_id)
-            done += len(ended)
-        return done
+        return await self.polls.ends.process_due(self._notify_of_end, self.clock)
 
     async def _notify_of_end(self, post_id: PostId) -> bool:
         """Notify the author and the voters. Return False if an edit has moved the end of the poll."""

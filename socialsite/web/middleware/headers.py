@@ -39,6 +39,7 @@ PREFLIGHT_HEADERS = {
 AUTHORIZATION_PATH = "/oauth/authorize"
 AUTHORIZATION_URL = re.compile(rf"(https?://[^/?#]*)?{AUTHORIZATION_PATH}\b")
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+_date_header = lru_cache(maxsize=1)(http_date)
 
 
 @lru_cache(maxsize=64)
@@ -62,11 +63,6 @@ def content_security_policy(websocket_origin: str, leads_to_app: bool = False) -
             "frame-ancestors 'none'",
         )
     )
-
-
-@lru_cache(maxsize=1)
-def _date_header(now_s: int) -> str:
-    return http_date(now_s)
 
 
 @lru_cache(maxsize=128)
