@@ -27,8 +27,14 @@ POSTS = "app.bsky.feed.post/"
 BOOSTS = "app.bsky.feed.repost/"
 SIGNATURE = b"\xa2eroots"  # follows the length of the header
 RECORD = re.compile(r"at://(did:[a-z]+:[A-Za-z0-9._:%-]{1,256})/([a-zA-Z.]+)/([A-Za-z0-9._~:-]{1,64})")
-PAGES = {"app.bsky.feed.post": "post", "app.bsky.feed.generator": "feed", "app.bsky.graph.list": "lists"}
-"""The kinds of records that a post can quote, with their names in addresses of the web site."""
+PAGES = {
+    "app.bsky.feed.post": "profile/{}/post/{}",
+    "app.bsky.feed.generator": "profile/{}/feed/{}",
+    "app.bsky.graph.list": "profile/{}/lists/{}",
+    "app.bsky.graph.starterpack": "starter-pack/{}/{}",
+    "app.bsky.labeler.service": "profile/{}",
+}
+"""The kinds of records that a post can quote (app.bsky.embed.record), with their addresses on the web site."""
 BARE_NAME_ENDING = ".bsky.social"
 """Put behind a name without a domain, which is no account of this site. Names of Bluesky have one."""
 
@@ -166,9 +172,9 @@ def _full_text(record: Json, embed: Json) -> str:
 
 
 def _web_address(uri: str) -> str:
-    """Return the page of a post, feed or list of Bluesky, or ""."""
+    """Return the page of a record of Bluesky, or ""."""
     match = RECORD.fullmatch(uri)
-    return f"https://bsky.app/profile/{match[1]}/{PAGES[match[2]]}/{match[3]}" if match and match[2] in PAGES else ""
+    return "https://bsky.app/" + PAGES[match[2]].format(match[1], match[3]) if match and match[2] in PAGES else ""
 
 
 def _links(record: Json) -> Iterator[tuple[int, int, str]]:

@@ -95,22 +95,25 @@ async def test_a_character_that_no_text_may_have_costs_no_post(
 
 
 def test_a_post_of_bluesky_keeps_the_address_of_what_it_quotes() -> None:
+    """The kinds of app.bsky.embed.record#view, of which readers know some only (ascorbic/astro-loaders#66)."""
     quoted = {"uri": "at://did:plc:quoted/app.bsky.feed.post/3mnzu7nvcss2e", "cid": "x"}
     page = "https://bsky.app/profile/did:plc:quoted/post/3mnzu7nvcss2e"
     feed = {"uri": "at://did:plc:quoted/app.bsky.feed.generator/cats", "cid": "x"}
-    other = {"uri": "at://did:plc:quoted/app.bsky.labeler.service/self", "cid": "x"}
+    pack = {"uri": "at://did:plc:quoted/app.bsky.graph.starterpack/3lam2j5jg2y2p", "cid": "x"}
+    labeler = {"uri": "at://did:plc:quoted/app.bsky.labeler.service/self", "cid": "x"}
+    other = {"uri": "at://did:plc:quoted/app.bsky.feed.threadgate/3a", "cid": "x"}
     embeds = [
         {"record": quoted},
         {"record": {"record": quoted}, "media": {"images": []}},
-        {"record": feed},
-        {"record": other},
+        *({"record": each} for each in (feed, pack, labeler, other)),
     ]
     records = {
         f"app.bsky.feed.post/3{number}": {"text": "Look", "createdAt": "2024-05-01T10:00:00Z", "embed": embed}
         for number, embed in enumerate(embeds)
     }
     rows = [json.loads(line) for _, line in open_archive(BytesIO(car(records)), "alice").lines(Tally())]
-    expected = [f"Look\n{page}", f"Look\n{page}", "Look\nhttps://bsky.app/profile/did:plc:quoted/feed/cats", "Look"]
+    others = ("profile/did:plc:quoted/feed/cats", "starter-pack/did:plc:quoted/3lam2j5jg2y2p", "profile/did:plc:quoted")
+    expected = [f"Look\n{page}"] * 2 + [f"Look\nhttps://bsky.app/{path}" for path in others] + ["Look"]
     assert [row["text"] for row in rows] == expected
 
 
