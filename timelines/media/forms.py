@@ -1,6 +1,7 @@
 """The form fields of a picture. Their names are Mastodon's."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -13,15 +14,18 @@ from timelines.media.media import Crop, MediaChange, MediaKind
 
 KINDS = ("picture", "avatar", "header")
 NOT_NUMBERS = _("These must be numbers within the picture, separated by commas.")
+DECIMAL_COMMAS = re.compile(r"(-?\d+),(\d+),(-?\d+),(\d+)", re.ASCII)
 PICTURES, PICTURE_NAMES = "media_attributes", ("id", "description", "focus")
 
 
 def parse_focus(fields: Mapping[str, str]) -> tuple[float, float] | None:
     """Return the focal point "x,y", each brought into -1.0 to 1.0, or None if it is absent. Raises MediaInvalid.
 
-    Apps round beyond the edge, and divide by the size of a view that is not shown yet.
+    Apps round beyond the edge, divide by the size of a view that is not shown yet, and write "0,5,-0,25" in languages
+    with a decimal comma.
     """
-    numbers = _parse_numbers(fields, "focus", 2)
+    text = DECIMAL_COMMAS.sub(r"\1.\2,\3.\4", fields.get("focus", ""))
+    numbers = _parse_numbers({"focus": text}, "focus", 2)
     if numbers is None:
         return None
     x, y = (max(-1.0, min(1.0, 0.0 if math.isnan(each) else each)) for each in numbers)

@@ -97,12 +97,15 @@ async def test_an_edit_changes_pictures_by_different_fields(open_api: OpenApi, s
 
 
 @pytest.mark.parametrize(
-    ("sent", "stored"), [("1.0000001,-1.2", (1.0, -1.0)), ("NaN,NaN", (0.0, 0.0)), ("Infinity,0", (1.0, 0.0))]
-)
-async def test_a_focal_point_beyond_the_edge_is_at_the_edge(
+    ("sent", "stored"),
+    [("1.0000001,-1.2", (1.0, -1.0)), ("NaN,NaN", (0.0, 0.0)), ("Infinity,0", (1.0, 0.0)),
+     ("-0,42,0,45", (-0.42, 0.45))],
+)  # fmt: skip
+async def test_a_focal_point_is_read_as_apps_write_it(
     open_api: OpenApi, site: Services, sent: str, stored: tuple[float, float]
 ) -> None:
-    """Programs round and divide by zero (mastodon/mastodon#29222), and the picture would be lost."""
+    """Programs round and divide by zero (mastodon/mastodon#29222), and write numbers as their language does
+    (GeopJr/Tuba#1327), and the picture would be lost."""
     media = await upload(await open_api("alice"), site, focus=sent)
     assert media["meta"]["focus"] == {"x": stored[0], "y": stored[1]}
 
