@@ -87,7 +87,7 @@ def count_edges_by_node(place: "Place", followers: dict[int, list[int]]) -> list
     store = place.services.store
     pairs = store.partitioned_component("follows", place.services.config.follow_partitions)
     counts = Counter({id(node): 0 for node in store.topology("follows").nodes})
-    nodes = [id(partition.node) for partition in pairs.partitions]
+    nodes = [id(partition.node) for partition in map(pairs.partition, range(pairs.count))]
     for followed, many in followers.items():
         for follower in many:
             counts[nodes[partition_of_pair(follower, followed, len(nodes))]] += 1

@@ -1,7 +1,7 @@
 """The 16,384 slots of Redis Cluster, and bitmaps that store which partition owns each slot.
 
-A slot is CRC16 (XMODEM) modulo 16,384 of the tag: the text between the first `{` and the next `}` of a key. If that
-text is empty or missing, the whole key is hashed (Redis Cluster specification, "Hash tags").
+A slot is CRC16 (XMODEM) modulo 16,384 of the tag: the text between the first `{` and the next `}` of a key (Redis
+Cluster specification, "Hash tags"). Each key of the site has a tag.
 
 A slot map is stored as one bitmap of 2,048 bytes per partition. Bit n is slot n in the order of SETBIT and GETBIT: the
 highest bit of the first byte is slot 0. So `GETBIT map:{shards}:partition:2 12948` reads one slot on any server.
@@ -35,24 +35,10 @@ def validated_tag(tag: str) -> bytes:
     return tag.encode()
 
 
-def slot_of(key: str | bytes) -> int:
-    """Return the slot of a key, as `CLUSTER KEYSLOT` does."""
-    return crc_hqx(hash_tag(key.encode() if isinstance(key, str) else key), 0) % SLOT_COUNT
-
-
 @lru_cache(maxsize=SLOT_CACHE_SIZE)
 def slot_of_tag(tag: str) -> int:
     """Return the slot of all keys with this tag. Raises UnassignedTag if the tag is invalid."""
     return crc_hqx(validated_tag(tag), 0) % SLOT_COUNT
-
-
-def hash_tag(key: bytes) -> bytes:
-    """Return the part of a key that is hashed."""
-    start = key.find(b"{")
-    if start < 0:
-        return key
-    end = key.find(b"}", start + 1)
-    return key[start + 1 : end] if end > start + 1 else key
 
 
 def encode_bitmaps(owners: Sequence[int | None], count: int) -> list[bytes]:

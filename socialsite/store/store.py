@@ -335,10 +335,6 @@ class KeyDataShardedConnection:
         tag = self.layout.tag_of(number)
         return Partition(number, self._store.node(partition_name(self.component, tag)), tag)
 
-    @property
-    def partitions(self) -> tuple[Partition, ...]:
-        return tuple(self.partition(number) for number in range(self.count))
-
     async def execute_all(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         return await self._store.execute_all(commands, may_lag=may_lag)
 

@@ -194,10 +194,6 @@ class PostRepository:
                 versions[post_id] = stored.extra.version
         return versions, deleted
 
-    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, Post]:
-        """Return the deleted posts with the fields of their tombstones. Ids without a tombstone are left out."""
-        return (await self.find_changed(post_ids))[1]
-
     async def load_existing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
         """Return the posts among the stored values.
 

@@ -58,11 +58,6 @@ class EmbeddedServer:
         return f"unix://{self._record.socket}?db=0"
 
     @property
-    def is_owner(self) -> bool:
-        """Whether this process started the server and stops it."""
-        return self._owner_lock is not None
-
-    @property
     def pid(self) -> int | None:
         return self._record.pid if self._record else None
 

@@ -14,7 +14,7 @@ from socialsite.migration.store_factory import open_store
 from socialsite.recipes.presence import Presence, fixed_channel
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store import Key, Store, StoreUnavailable, StoreUrls
-from socialsite.store.slots import slot_of
+from socialsite.store.slots import slot_of_tag
 from tests.support.active_site import ActiveSite, key_names, ongoing_activity, open_active_site
 from tests.support.cluster import ClusterMember, RedisCluster
 from tests.support.migrations import migration_site, run_migration
@@ -188,7 +188,7 @@ async def test_a_channel_is_received_after_its_slot_moved_to_another_master(
     await listener.hears(store, clock, b"before", 5)
     source = holder(cluster_with_replicas, store)
     target = next(member for member in cluster_with_replicas.masters if member is not source)
-    for _ in cluster_with_replicas.move_slot(slot_of(CHANNEL), source, target):
+    for _ in cluster_with_replicas.move_slot(slot_of_tag(CHANNEL.tag), source, target):
         pass
     await listener.hears(store, clock, b"after", 10)
     assert listener.gaps
@@ -204,7 +204,7 @@ async def test_a_process_that_only_listens_finds_the_new_node_of_its_channel(
         await listener.hears(speaker, clock, b"before", 5)
         source = holder(cluster_with_replicas, speaker)
         target = next(member for member in cluster_with_replicas.masters if member is not source)
-        for _ in cluster_with_replicas.move_slot(slot_of(CHANNEL), source, target):
+        for _ in cluster_with_replicas.move_slot(slot_of_tag(CHANNEL.tag), source, target):
             pass
         await listener.hears(speaker, clock, b"after", 10)
         assert listener.gaps

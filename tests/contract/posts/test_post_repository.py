@@ -124,10 +124,10 @@ async def test_find_deleted_returns_the_boosted_posts(posts: PostRepository) -> 
         await posts.write(post)
     ids = [FIRST, SECOND, THIRD, id_at(1_795_000_000_000, 8), id_at(1_795_000_000_000, 9)]
     await posts.abandon_id(ids[-1])
-    assert await posts.find_deleted(ids) == {}
+    assert (await posts.find_changed(ids))[1] == {}
     await posts.delete(SECOND, ALICE)
     await posts.delete(THIRD, ALICE)
-    deleted = await posts.find_deleted(ids)
+    deleted = (await posts.find_changed(ids))[1]
     assert {id: post.boost_of for id, post in deleted.items()} == {SECOND: None, THIRD: FIRST}
     assert {post.author_id for post in deleted.values()} == {ALICE}
     assert await posts.find_many(ids) == {FIRST: POST}

@@ -299,14 +299,14 @@ async def test_a_tombstone_contains_the_boosted_post(services: Services, world: 
     boost_id = await acts.boost_of(bob, post)
     assert boost_id
     posts = services.repositories.posts
-    assert await posts.find_deleted([boost_id, post.id, answer.id]) == {}
+    assert (await posts.find_changed([boost_id, post.id, answer.id]))[1] == {}
     await acts.unboosts(bob, post)
     await bob.deletes(answer)
     expected = {boost_id: post.id, answer.id: None}
-    deleted = await posts.find_deleted([boost_id, post.id, answer.id, PostId(1)])
+    deleted = (await posts.find_changed([boost_id, post.id, answer.id, PostId(1)]))[1]
     assert {id: each.boost_of for id, each in deleted.items()} == expected
     await posts.delete(boost_id, bob.id, include_reserved=True)  # a repeated deletion keeps the tombstone
-    assert (await posts.find_deleted([boost_id]))[boost_id].boost_of == post.id
+    assert (await posts.find_changed([boost_id]))[1][boost_id].boost_of == post.id
     assert (await posts.find_tombstone(bob.id, boost_id)) == Post(boost_id, bob.id, "")
     assert await services.repositories.threads.find_parents([boost_id, answer.id]) == {answer.id: post.id}
 
@@ -318,7 +318,7 @@ async def test_tombstones_of_earlier_releases_and_of_reservations_name_no_booste
     claimed = id_at(BASE)
     await posts.reserve_id(claimed)
     await posts.delete(claimed, AccountId(7), include_reserved=True)
-    deleted = await posts.find_deleted([*ids, claimed])
+    deleted = (await posts.find_changed([*ids, claimed]))[1]
     assert {id: each.boost_of for id, each in deleted.items()} == dict.fromkeys([*ids[:3], claimed])
 
 

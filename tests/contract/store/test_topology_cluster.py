@@ -13,7 +13,7 @@ from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable
-from socialsite.store.slots import slot_of
+from socialsite.store.slots import slot_of_tag
 from socialsite.store.topology.cluster import MIN_REFRESH_INTERVAL_S
 from tests.support.cluster import RedisCluster
 from tests.support.connections import assert_no_open_connections, cancel_at_every_step
@@ -57,10 +57,10 @@ def looks_at_the_map(cluster: RedisCluster) -> int:
     ("tag", "slot"), [("book:1", 759), ("book:2", 12948), ("book:3", 8885), ("book:4", 4690), ("book", 1337)]
 )
 async def test_slots_equal_those_of_the_server(store: Store, tag: str, slot: int) -> None:
-    assert slot_of(tag) == slot
+    assert slot_of_tag(tag) == slot
     assert await store.nodes[0].execute("CLUSTER", "KEYSLOT", tag) == slot
     placed = Key("posts", tag="123", name="post")
-    assert await store.nodes[0].execute("CLUSTER", "KEYSLOT", placed) == slot_of("123")
+    assert await store.nodes[0].execute("CLUSTER", "KEYSLOT", placed) == slot_of_tag("123")
 
 
 async def test_a_gather_over_many_slots_keeps_its_order(store: Store) -> None:
@@ -73,7 +73,7 @@ async def test_a_moving_slot_is_followed_at_every_step(store: Store, cluster: Re
     tag = "4242"
     keys = [Key("posts", tag=tag, name=f"part:{n}") for n in range(30)]
     await store.execute_all([("SET", one, n) for n, one in enumerate(keys)])
-    slot = slot_of(tag)
+    slot = slot_of_tag(tag)
     source = next(m for m in cluster.masters if m.address == str(store.node(keys[0]).address))
     target = next(m for m in cluster.masters if m is not source)
     rounds = 0
