@@ -119,7 +119,7 @@ async def test_a_tombstone_describes_the_deleted_post_to_its_author(store: Store
     assert await posts.find_tombstone(ALICE, id_at(1_795_000_000_000, 9)) is None
 
 
-async def test_find_deleted_returns_the_boosted_posts(posts: PostRepository) -> None:
+async def test_find_changed_returns_the_boosted_posts(posts: PostRepository) -> None:
     for post in (POST, ANSWER, BOOST):
         await posts.write(post)
     ids = [FIRST, SECOND, THIRD, id_at(1_795_000_000_000, 8), id_at(1_795_000_000_000, 9)]
