@@ -247,7 +247,7 @@ def _redis_cache(location: str, **options: object) -> dict[str, Any]:
 
 
 def _sentinel_cache(url: str) -> dict[str, Any]:
-    """Return the cache in the database and at the master that the store uses."""
+    """Return the settings of a Django cache that uses the master and the database of the store."""
     parts = SentinelUrl.parse(url)
     login, sentinel = parts.login, parts.sentinels[0]
     tls = {"ssl": True, **{f"ssl_{name}": text for name, text in asdict(login.tls).items()}} if login.tls else {}

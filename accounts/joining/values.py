@@ -20,7 +20,9 @@ _CODE = re.compile(r"([1-9][0-9]{0,15})-([A-Za-z0-9_-]{22})")
 
 
 class InvitationCode(NamedTuple):
-    """The account that invites, and a random text of 128 bits. The account's key has the invitation in one read."""
+    """The account that invites, and a random text of 128 bits.
+
+    The code contains the id of the account, so that one read of its key finds the invitation."""
 
     inviter_id: AccountId
     secret: str

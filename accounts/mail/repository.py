@@ -36,9 +36,9 @@ class MailRepository:
         return MailAccount(**{field: value.decode() for field, value in zip(fields, values, strict=True) if value})
 
     async def change(self, account_id: AccountId, former: MailAccount | None = None, **fields: str) -> bool:
-        """Set fields; "" removes a field. Return False if the account is absent or deleted.
+        """Set fields; "" removes a field. Returns whether the fields were set.
 
-        With `former` also return False, and change nothing, if its addresses are outdated.
+        They are not set if the account is absent or deleted, or if the stored addresses differ from those of `former`.
         """
         changed = [keys.account(account_id), keys.mail_account(account_id)]
         expected = (1, former.address, former.pending) if former else (0, "", "")

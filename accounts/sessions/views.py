@@ -191,7 +191,7 @@ async def _finish_login(request: SiteRequest, account: Account, factor: str = ""
 
 
 async def _begin_pending(request: SiteRequest, account: Account, error: ApiError, path: str) -> HttpResponse:
-    """Begin a pending log-in, which is no session, and lead to its page. A JSON client gets the error."""
+    """Begin a pending log-in, which gives no rights, and redirect to `path`. A JSON client gets the error instead."""
     cookie = await request.services[PendingLogins].begin(account)
     response = respond_to_error(request, error) if wants_json(request) else SeeOther(path)
     return set_pending_login(response, cookie)

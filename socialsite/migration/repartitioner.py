@@ -127,13 +127,13 @@ class Repartitioner:
                 self._on_progress(MigrationProgress("turning", -1, 0, 1))
         except (TimeoutError, ProcessesNotFollowing, StoreUnavailable):
             self._session.placement_map = await self._registry.read_map()
-            self._is_copy_complete = False  # touched owners may have been popped and not copied
+            self._is_copy_complete = False  # owners may have left the list of changed ones without being copied
             await self._write_state(SOURCE)
             await self._wait_for_processes(FOLLOW_TIMEOUT_S)
             return False
         await self._store.node(self._count_key).execute("SET", self._count_key, self._repartition.target.count)
         await self._write_state(DONE)
-        await self._wait_for_processes(FOLLOW_TIMEOUT_S)  # afterwards waiting writers use the new partitions
+        await self._wait_for_processes(FOLLOW_TIMEOUT_S)  # then all processes write to the new partitions
         return True
 
     async def _pop_touched_owners(self) -> set[EdgeOwner]:

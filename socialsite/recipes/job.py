@@ -22,7 +22,7 @@ class PermanentFailure(Exception):
 
 
 def make_job_decoder(job_type: Any) -> Callable[[bytes], Any]:
-    """Return a function that decodes payloads of this type. It raises PermanentFailure for those of other releases."""
+    """Return a function that decodes jobs of this type. It raises PermanentFailure for a job that it cannot decode."""
     decoder = msgspec.msgpack.Decoder(job_type)
 
     def decode(payload: bytes) -> Any:

@@ -239,7 +239,7 @@ class DraftService(Service):
         return draft
 
     async def _hold(self, due: DuePost, draft: Draft) -> None:
-        """Hold a scheduled post at its time, without the posts of a thread that an interrupted attempt published."""
+        """Hold a scheduled post for staff. Of a thread, hold only the posts that no interrupted attempt published."""
         now_ms = self.clock.now_ms()
         await self.drafts.held.add(due, now_ms, keeps_time=True)
         fields = await fields_left(self.publishing, _form_of(draft), due.account_id)

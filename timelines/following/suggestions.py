@@ -120,11 +120,10 @@ class FollowSuggestionService(Service):
         return [each for each in suggestions if each.account_id in visible][:limit]
 
     async def directory(self, viewer_id: AccountId | None, *, limit: int | None = None) -> list[AccountId]:
-        """Return the authors of the newest public posts, except hidden ones.
+        """Return the authors of the newest public posts.
 
-        With a limit, return those of the first `limit` authors; authors with a picture and a bio come first.
-
-        It hides private, limited and blocked accounts, and accounts that chose to be hidden.
+        With a limit, select among the first `limit` authors only, and return those with a picture and a bio first.
+        Private, limited and blocked accounts are left out, and accounts that chose to be hidden.
         """
         active = await self._read_active() if limit is None else await self._read_described(limit)
         ids = [AccountId(each.id) for each in active]

@@ -78,7 +78,8 @@ def _render(template: str, links: Links, path: str, language: str) -> SafeString
 def _links_pattern(template: str, count: int, current: int | None, path: str, language: str) -> str:
     """Return the pattern for `count` links. `language` is the active language, a part of the cache key.
 
-    `current` is the number of the link to this page. If there is none, `path` is one of TAB_PATHS or "".
+    `current` is the number of the link to the shown page. It is None if no link leads there; then `path` is the path
+    of the shown tab (TAB_PATHS) or "".
     """
     links = [{"url": mark(f"url{number}"), "title": mark(f"title{number}")} for number in range(count)]
     return render_pattern(template, {"links": links, "path": path if current is None else links[current]["url"]})

@@ -136,7 +136,7 @@ class AccountArchive:
         return self._array(name, '"orderedItems"')
 
     def _sorted_tweets(self) -> Iterator[Json]:
-        """Yield all tweets, which X does not sort, so that each follows what it answers, with its former versions."""
+        """Yield the newest version of each tweet, with the former ones, after the tweets that it answers."""
         tweets: list[tuple[int, bytes]] = []
         first_ids: dict[int, int] = {}
         size_bytes = 0

@@ -27,7 +27,7 @@ from timelines.importing.repository import GraphRanks
 EDGES_PER_BATCH = 50_000
 HOMES_PER_ROUND = 1_000
 CACHED_HANDLES = 100_000
-"""The maximum number of parsed nodes that are cached. A node occurs in many lines."""
+"""The maximum number of cached handles of nodes, since a node occurs in many lines."""
 
 Edge = tuple[str, str]  # handles: follower, followed
 

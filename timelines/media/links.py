@@ -25,8 +25,8 @@ def picture_link(name: str, size: PictureSize, needs_key: bool) -> str:
 
 
 def is_link_key(key: str, row: Media) -> bool:
-    """Return whether the key belongs to the picture of the post that has it now. Without a key there is no digest."""
-    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS) if key else ()
+    """Return whether the key is valid for this picture and the post that it belongs to now."""
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS) if key else ()  # no key, no digest to compare
     return any(constant_time_compare(key, _key(row.name, row.post, secret)) for secret in secrets)
 
 

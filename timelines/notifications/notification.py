@@ -52,7 +52,7 @@ class Selection(NamedTuple):
 
     @property
     def is_narrow(self) -> bool:
-        """Return whether few of the notifications may be among the selected."""
+        """Return whether probably few notifications match: those of one account, or of less than half of the kinds."""
         return self.actor_id is not None or (self.kinds is not None and len(self.kinds) < len(KINDS) / 2)
 
     def of(self, notifications: Iterable[Notification]) -> list[Notification]:

@@ -18,7 +18,7 @@ from timelines.text.linkify import has_links
 
 UNHELD_AUTHORS_CAP = 50_000
 FIRST_ENTRIES_READ, FIRST_POSTS = 50, 10
-"""An author with FIRST_POSTS posts, or with a post that has a link, among so many newest entries is not held."""
+"""Posts are not held if the author's FIRST_ENTRIES_READ newest entries have FIRST_POSTS posts, or one with a link."""
 
 
 class FirstLinks(Part):
@@ -28,7 +28,7 @@ class FirstLinks(Part):
     author_timelines: AuthorTimelineRepository
     site: SiteService
     _unheld_ids: set[AccountId] = field(init=False, default_factory=set)
-    """Authors whose posts are not held, as this process has read."""
+    """Authors of whom this process has read that their posts are not held."""
 
     async def must_hold(self, author_id: AccountId, form: PostForm) -> bool:
         """Return whether the post waits for staff before it is published, because of its links."""

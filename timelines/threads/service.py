@@ -180,7 +180,7 @@ class ThreadService(Service):
         return walk.take_nodes(wanted)
 
     def _guessed_below(self, ranges: Sequence[ReplyRange], wanted: int) -> list[ReplyRange]:
-        """Return the ranges below the next `wanted` cached replies to `ranges`, in conversation order."""
+        """Return a range of the replies to each of the next `wanted` cached posts, in conversation order."""
         guessed: list[ReplyRange] = []
         for row in ranges:
             stack = [id for id in reversed(self._children.get(row.parent, ())) if id > row.after_id]

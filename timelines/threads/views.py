@@ -88,7 +88,7 @@ def approval_json(approval: QuoteApproval) -> Json:
     return {"automatic": automatic, "manual": [], "current_user": "automatic" if approval.is_allowed else "denied"}
 
 
-MAX_DESCRIPTION_LENGTH = 200  # characters
+MAX_DESCRIPTION_LENGTH = 200  # characters of a post in the description of its page
 
 
 async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:

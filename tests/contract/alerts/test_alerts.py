@@ -270,7 +270,7 @@ async def test_a_report_that_waits_for_a_day(operator: OperatorMail) -> None:
     await hold_alert(operator, add, close, "Reports wait for an answer")
 
 
-async def test_an_appeal(operator: OperatorMail) -> None:
+async def test_an_appeal_alerts_the_operator(operator: OperatorMail) -> None:
     sanctions, now_ms = operator.services.repositories.sanctions, operator.services.clock.now_ms()
     await hold_alert(
         operator,

@@ -49,7 +49,7 @@ async def test_apps_read_and_change_it(alice: HttpBrowser, site: Services) -> No
         assert refused.status_code == 422
 
 
-async def test_the_archive_contains_it(alice: HttpBrowser, site: Services) -> None:
+async def test_the_archive_of_an_account_contains_it(alice: HttpBrowser, site: Services) -> None:
     await alice.post_json(SETTINGS, motto=MOTTO)
     archive = await export_account(site, AccountId((await find(site)).id))
     assert read_json(archive, "actor.json")["motto"] == MOTTO

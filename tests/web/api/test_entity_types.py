@@ -145,7 +145,7 @@ async def test_posts_accounts_and_notifications(open_api: OpenApi, site: Service
     assert sorted({fault for table, entity in checked for fault in find_faults(table, entity)}) == []
 
 
-async def test_the_instance(open_api: OpenApi) -> None:
+async def test_the_entities_of_the_instance_have_the_documented_types(open_api: OpenApi) -> None:
     instance = (await (await open_api()).get("/api/v2/instance")).json()
     limits = instance["configuration"]
     checked = {
