@@ -1,8 +1,8 @@
 """Stores each account as a Redis hash, and claims handles.
 
-An account changes only by scripts on its own key. A handle is claimed once; only that of an account that was never
-approved is free again. Decoded accounts and authors are cached by their stored bytes, so a cached value is never
-outdated.
+An account changes only by scripts on its own key. A claimed handle belongs to its account for ever, except the handle
+of an account that was deleted before staff approved it. Decoded accounts and authors are cached by their stored bytes,
+so a cached value is never outdated.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +31,7 @@ from accounts.roles import OWNER, Role
 from socialsite.ids import AccountId
 from socialsite.recipes.time_queue import TimeQueue
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
+from socialsite.store.key import KEY_CACHE_SIZE
 from socialsite.store.key_families import list_private_keys
 from socialsite.store.read import Read
 from socialsite.store.replies import parse_hash
@@ -249,7 +250,7 @@ class AccountRepository:
         return _parse_changed(await self._accounts.write(*CHANGE_STATE.command(account, args)))
 
     async def set_password(self, account_id: AccountId, encoded: str, *, expected_hash: str = "") -> bool:
-        """Store the hash if the stored hash is `expected_hash` (or that is empty). Returns whether it was stored."""
+        """Store a password hash, if `expected_hash` is empty or the stored hash. Returns whether it was stored."""
         return _parse_changed(await self._run_script(SET_PASSWORD, account_id, encoded, expected_hash))
 
     async def set_restriction(self, account_id: AccountId, restriction: Restriction, value: int) -> bool:
@@ -350,13 +351,13 @@ def flatten_fields(fields: Mapping[str, str]) -> list[str]:
     return [part for pair in fields.items() for part in pair]
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=KEY_CACHE_SIZE)
 def read_account_command(account_id: AccountId) -> PreparedCommand:
     """Return the command that reads ACCOUNT_FIELDS. `AccountRepository.parse_account` takes its reply."""
     return prepare_command("HMGET", keys.account(account_id), *ACCOUNT_FIELDS)
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=2_048)
 def decode_account(account_id: AccountId, *row: bytes | None) -> Account:
     """Return the account with these values of ACCOUNT_FIELDS.
 
@@ -378,18 +379,18 @@ def decode_account(account_id: AccountId, *row: bytes | None) -> Account:
     )
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=KEY_CACHE_SIZE)
 def read_author_command(account_id: AccountId) -> PreparedCommand:
     """Return the command that reads AUTHOR_FIELDS. `decode_author` takes its reply."""
     return prepare_command("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=KEY_CACHE_SIZE)
 def read_preferences_command(account_id: AccountId) -> PreparedCommand:
     return prepare_command("HGET", keys.account(account_id), "preferences")
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=KEY_CACHE_SIZE)
 def decode_author(
     account_id: AccountId,
     handle: bytes | None,

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 SLOT_COUNT = 16_384
 BITMAP_BYTES = SLOT_COUNT // 8
-SLOT_CACHE_SIZE = 65_536
+SLOT_CACHE_SIZE = 16_384
 """The maximum number of tags whose slot is cached. Pages use the same tags repeatedly."""
 
 

@@ -8,9 +8,7 @@ plain, or if its template applies a filter to a placeholder.
 """
 
 import html
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from threading import Lock
 from typing import Any
 
 import msgspec
@@ -20,10 +18,11 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
+from socialsite.byte_cache import MB, ByteCache
 from socialsite.web.patterns import mark, split_at_marks
 
-MAX_CACHED_PAGES = 2_048
-"""Each page takes some kB. The homes of all readers with the same preferences are one page; each profile is another."""
+PAGE_CACHE_BYTES, CONTEXT_BYTES = 12 * MB, 4_000
+"""The homes of all readers with the same preferences are one page; each profile is another."""
 PLAIN_BASE_TYPES = (str, int, type(None))
 PLAIN_TYPES = frozenset((*PLAIN_BASE_TYPES, bool, SafeString))
 
@@ -41,8 +40,6 @@ Context = Mapping[str, Any]
 PlaceholderValue = str | RenderedParts
 PlaceholderValues = dict[str, PlaceholderValue]
 CacheKey = tuple[str, str | None, Hashable]
-CACHE_MISS: list[Any] = []
-"""The value for a page that is not in the cache. The cached value None means that the page cannot be cached."""
 
 
 class Placeholder(msgspec.Struct, frozen=True):
@@ -60,12 +57,10 @@ class _NotCacheable(Exception):
 
 
 class PageCache:
-    """The most recently used pages of this process."""
+    """The pages that this process rendered lately. A page that cannot be cached has no parts."""
 
-    def __init__(self, max_pages: int = MAX_CACHED_PAGES) -> None:
-        self._max_pages = max_pages
-        self._parts_by_key: OrderedDict[CacheKey, list[Any] | None] = OrderedDict()
-        self._lock = Lock()  # error pages may be rendered in a thread
+    def __init__(self, max_bytes: int = PAGE_CACHE_BYTES) -> None:
+        self._parts_by_key: ByteCache[CacheKey, list[Any]] = ByteCache(max_bytes, _size_of_parts, CONTEXT_BYTES)
 
     def __len__(self) -> int:
         return len(self._parts_by_key)
@@ -91,17 +86,15 @@ class PageCache:
 
     def _get_parts(self, key: CacheKey, context: Context) -> list[Any] | None:
         """Return alternating bytes and placeholder names, or None if a placeholder has a filter."""
-        with self._lock:
-            cached_parts = self._parts_by_key.get(key, CACHE_MISS)
-            if cached_parts is not CACHE_MISS:
-                self._parts_by_key.move_to_end(key)
-                return cached_parts
-        parts = _split(loader.get_template(key[0]).render(_with_marks(context, "")))
-        with self._lock:
-            self._parts_by_key[key] = parts
-            if len(self._parts_by_key) > self._max_pages:
-                self._parts_by_key.popitem(last=False)
-        return parts
+        parts = self._parts_by_key.get(key)
+        if parts is None:
+            parts = _split(loader.get_template(key[0]).render(_with_marks(context, ""))) or []
+            self._parts_by_key.put(key, parts)
+        return parts or None
+
+
+def _size_of_parts(parts: list[Any]) -> int:
+    return sum(map(len, parts))
 
 
 def _encode_text(value: str) -> bytes:

@@ -12,6 +12,7 @@ import msgspec
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
+from socialsite.byte_cache import MB, byte_cached
 from socialsite.ids import AccountId
 from socialsite.site.service import SiteService
 from socialsite.web.responses import format_iso_time
@@ -27,7 +28,8 @@ from timelines.pages.presenters import Json
 from timelines.profiles.summaries import AccountSummary, AccountSummaryService
 from timelines.text.linkify import find_mentions
 
-CACHE_SIZE = 8_192
+STATUSES_CACHE_BYTES, ACCOUNTS_CACHE_BYTES, STATUS_KEY_BYTES = 10 * MB, 2 * MB, 3_000
+MENTIONS_CACHE_SIZE = 1_024
 
 NO_MENTIONS: tuple[Mention, ...] = ()
 Summaries = dict[AccountId, AccountSummary]
@@ -144,7 +146,7 @@ def _part(post: HydratedPost, ids: Mapping[str, AccountId], summaries: Summaries
     return summaries[post.author.id], tuple((each, ids[each]) for each in mentions)
 
 
-@lru_cache(maxsize=CACHE_SIZE)
+@byte_cached(STATUSES_CACHE_BYTES, entry_bytes=STATUS_KEY_BYTES)
 def _encoded_status(
     entry: HydratedPost,
     parts: tuple[Part, ...],
@@ -182,11 +184,11 @@ def _is_shown(summaries: Summaries, account_id: AccountId, handle: str) -> bool:
     return author is not None and author.is_visible and author.handle == handle
 
 
-@lru_cache(maxsize=CACHE_SIZE)
+@lru_cache(maxsize=MENTIONS_CACHE_SIZE)
 def _mentioned_handles(text: str) -> tuple[str, ...]:
     return tuple(find_mentions(text)[:MENTIONS_CAP]) if "@" in text or "＠" in text else ()
 
 
-@lru_cache(maxsize=CACHE_SIZE)
+@byte_cached(ACCOUNTS_CACHE_BYTES)
 def _encoded_account(summary: AccountSummary, site: str, needs_keys: bool) -> bytes:
     return msgspec.json.encode(account_entity(summary, site, needs_keys))

@@ -22,7 +22,7 @@ import msgspec
 from socialsite.clock import DAY_MS
 from socialsite.ids import PostId, TimeSource
 from socialsite.store import Command, Key, Store, WrongType, load_script, prepare_command
-from socialsite.store.key import KEY_CACHE_SIZE
+from socialsite.store.key import READER_CACHE_SIZE
 from timelines.cached_timelines.delivery import TimelinePusher
 from timelines.cached_timelines.spec import MAX_DISORDER_IDS, MAX_DISORDER_MS, TimelineCacheSpec
 
@@ -148,7 +148,7 @@ class CachedTimelines:
         return bool(await self._timelines[key].execute(*FINISH.command([key], args)))
 
 
-@lru_cache(maxsize=KEY_CACHE_SIZE)
+@lru_cache(maxsize=READER_CACHE_SIZE)
 def _read_commands(key: Key, limit: int) -> tuple[Command, ...]:
     return (
         prepare_command("LRANGE", key, 0, limit - 1),

@@ -13,6 +13,7 @@ from itertools import chain, compress
 from typing import Generic, TypeVar, cast
 
 from socialsite.store import Command, Key, KeyDataShardedConnection, PreparedCommand, Read, Reply, prepare_command
+from socialsite.store.key import READER_CACHE_SIZE
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
 from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
 from timelines.graph.zset_page import TIES_AFTER, read_account_page
@@ -20,7 +21,6 @@ from timelines.keys import EdgeKey
 
 LAYOUT_VERSION_FACTOR = 1 << 16
 """A stored cursor contains `layout version * factor + partition` (docs/reference/migration.md)."""
-CACHED_OWNERS = 5_000
 """The number of owners whose encoded keys are cached. With 16 partitions this takes about 17 MB."""
 
 MEMBERS_PER_FIRST_READ, MEMBERS_PER_PASS = 100, 1_000
@@ -157,7 +157,7 @@ class EdgeList(Generic[Id]):
             ]
         )
         room = limit - len(ties)
-        if ties and 0 < room < len(newer):  # ids with equal times make another id the last id of the pass
+        if ties and 0 < room < len(newer):  # `ties` take places, so the page ends at another id
             newer, end = await self._pairs.execute_all(
                 [(*newer_than, 0, room + 1), (*newer_than, room - 1, 1, "WITHSCORES")]
             )
@@ -241,12 +241,12 @@ def _cursor_behind(cursor: PassCursor, last: bytes, end: Sequence[bytes] | None)
 # Keys and commands are cached, because hydration reads counts and edges of dozens of owners for each page
 
 
-@lru_cache(maxsize=CACHED_OWNERS)
+@lru_cache(maxsize=READER_CACHE_SIZE)
 def _keys_of_owner(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tuple[Key, ...]:
     return tuple([_uncached_key(key, tag, owner) for tag in tags])
 
 
-@lru_cache(maxsize=CACHED_OWNERS)
+@lru_cache(maxsize=READER_CACHE_SIZE)
 def _count_commands(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tuple[PreparedCommand, ...]:
     return tuple([prepare_command("ZCARD", _uncached_key(key, tag, owner)) for tag in tags])
 

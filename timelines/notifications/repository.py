@@ -7,6 +7,7 @@ from typing import NamedTuple
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Command, Key, Read, Reply, Repository, load_script
+from socialsite.store.key import READER_CACHE_SIZE
 from timelines import keys
 from timelines.notifications.kinds import KINDS, PREFERENCES, NotificationKind, NotificationPreference
 from timelines.notifications.notification import Notification
@@ -97,7 +98,7 @@ class Notifications(Repository):
             await self._timelines.write("HSET", keys.preferences(reader_id), *fields)
 
 
-@lru_cache(maxsize=5_000)
+@lru_cache(maxsize=READER_CACHE_SIZE)
 def unread_command(reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> Command:
     """Return the command whose reply `parse_unread` takes."""
     return UNREAD.command(_script_keys(reader_id), ["+inf" if below is None else f"({below}", limit])

@@ -9,7 +9,7 @@ from socialsite.web.patterns import mark, render_pattern
 from timelines.pages.page import HydratedPost
 from timelines.visibility.rights import may_boost
 
-COUNT_CACHE_SIZE = 20_000
+COUNT_CACHE_SIZE = 4_096
 _MARKS = {name: mark(name) for name in ("url", "id", "replies", "boosts", "likes")}
 
 

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from socialsite.ids import AccountId
 
-MENU_CACHE_MS, MENU_CACHE_SIZE = 20_000, 10_000
+MENU_CACHE_MS, MENU_CACHE_SIZE = 20_000, 4_096
 """Lifetime and number of cached menus. Other processes show a change in menus after at most this time."""
 
 T = TypeVar("T")

@@ -1,17 +1,17 @@
 """Presents polls as HTML and JSON. The results are absent while they are hidden from the viewer."""
 
-from functools import lru_cache
 from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.translation import override
 
+from socialsite.byte_cache import MB, byte_cached
 from socialsite.ids import PostId
 from socialsite.web.responses import format_iso_time
 from timelines.pages.page import HydratedPost, PollState
 from timelines.posts.post import Poll
 
-CACHE_SIZE = 5_000
+CACHE_BYTES, KEY_BYTES = 2 * MB, 1_500
 
 
 def poll_html(entry: HydratedPost, language: str) -> str:
@@ -22,7 +22,7 @@ def poll_html(entry: HydratedPost, language: str) -> str:
     return _render(entry.post.id, poll, entry.poll, entry.viewer is None, language)
 
 
-@lru_cache(maxsize=CACHE_SIZE)
+@byte_cached(CACHE_BYTES, entry_bytes=KEY_BYTES)
 def _render(post_id: PostId, poll: Poll, state: PollState, is_visitor: bool, language: str) -> str:
     votes = state.votes or (0,) * len(poll.options)
     total = state.voters if poll.multiple else sum(votes)

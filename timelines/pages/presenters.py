@@ -22,6 +22,7 @@ from django.utils.translation import get_language, gettext
 from accounts.domain import Author, picture_url
 from accounts.models import Account
 from accounts.presenters import texts_json
+from socialsite.byte_cache import MB, byte_cached
 from socialsite.characters import split_clusters
 from socialsite.clock import DAY_MS
 from socialsite.web.page_cache import RenderedParts
@@ -49,9 +50,10 @@ from timelines.visibility.rights import NO_EXPIRY_MS, requires_follow
 
 Json = dict[str, Any]
 
-FRAGMENT_CACHE_SIZE = 8_192
-"""The number of results that each cache keeps. A rendered entry takes a few kB."""
-PICTURES_CACHE_SIZE = 2_048
+ENTRIES_CACHE_BYTES, TEXTS_CACHE_BYTES, JSON_CACHE_BYTES, PICTURES_CACHE_BYTES = 16 * MB, 2 * MB, 4 * MB, 2 * MB
+ENTRY_BYTES = 1_000
+"""An entry of a timeline that a cache has as a key, with its post, author and counts."""
+ENTRY_PARTS_CACHE_SIZE = 1_024
 MINUTES_PER_DAY = 1_440
 SHOWN_OF_PARENT = 160
 """The maximum number of characters that a reply shows of its parent. A line is shorter on most screens."""
@@ -151,7 +153,7 @@ def _boost_json(entry: HydratedPost) -> Json:
     return {**_viewer_independent_json(entry.post, entry.author), **content, "boost_of": original}
 
 
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+@lru_cache(maxsize=ENTRY_PARTS_CACHE_SIZE)
 def _viewer_independent_json(post: Post, author: Author) -> Json:
     """Return the JSON that is the same for all viewers. Callers must not change it, since it is cached."""
     return {
@@ -203,7 +205,7 @@ def posts_json(entries: Iterable[HydratedPost]) -> list[msgspec.Raw]:
     return [_encoded_json(entry) for entry in entries]
 
 
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+@byte_cached(JSON_CACHE_BYTES, entry_bytes=ENTRY_BYTES)
 def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
     """Return the encoded JSON of an entry. The cache key contains the viewer's state and the counts."""
     return msgspec.Raw(msgspec.json.encode(post_json(entry)))
@@ -212,7 +214,7 @@ def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
 # HTML
 
 
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+@byte_cached(TEXTS_CACHE_BYTES)
 def post_html(text: str) -> str:
     """Return the HTML of a text, with links. The cache key is the text alone, since the author changes nothing."""
     return linkify(text)
@@ -231,7 +233,7 @@ def entry_html(
     shape, values = _shape_and_values(shown, language)
     values["label_id"] = f"{'pinned-' if is_pinned else ''}by-{entry.post.id}"
     if is_first_picture:
-        values["pictures_html"] = _pictures_html(shown.post, shown.author, language, is_first=True)
+        values["pictures_html"] = _pictures_html(shown.post, shown.author, language, True)
     if shown is not entry:
         shape = shape._replace(is_boost=True)
         values["entry_id"] = entry.post.id
@@ -269,7 +271,7 @@ def _shape_and_values(entry: HydratedPost, language: str) -> tuple[EntryShape, d
     return _shape_of(entry, details or NO_DETAILS), values
 
 
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+@byte_cached(TEXTS_CACHE_BYTES)
 def _first_words(post: Post) -> str:
     """Return the beginning of the description of a post, on one line."""
     text = describe_post(post)
@@ -316,7 +318,7 @@ def format_minute(ms: int, language: str) -> str:
     return _day_pattern(day, language) % f"{minute // 60:02}:{minute % 60:02}"
 
 
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+@lru_cache(maxsize=ENTRY_PARTS_CACHE_SIZE)
 def _day_pattern(day: int, language: str) -> str:
     """Return the text of a day as a pattern for the time. `language` is the active language, a part of the cache key.
 
@@ -326,13 +328,13 @@ def _day_pattern(day: int, language: str) -> str:
     return format_date(datetime.fromtimestamp(day * DAY_MS // 1000, UTC), date_format)
 
 
-@lru_cache(maxsize=PICTURES_CACHE_SIZE)
+@byte_cached(PICTURES_CACHE_BYTES, entry_bytes=ENTRY_BYTES)
 def _pictures_html(post: Post, author: Author, language: str, is_first: bool = False) -> str:
     """Return the pictures of a post. `language` is the active language, a part of the cache key."""
     return render_to_string("timelines/_pictures.html", {**pictures_context(post, author), "is_first": is_first})
 
 
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+@byte_cached(PICTURES_CACHE_BYTES, entry_bytes=ENTRY_BYTES)
 def _card_html(preview: LinkPreview) -> str:
     parts = {name: getattr(preview, name) for name in ("url", "title", "description", "host")}
     picture_url = attachment_url(preview.picture, "small") if preview.picture else ""
@@ -371,14 +373,14 @@ def shows_pictures(entry: HydratedPost) -> bool:
     return bool(post.extra.media) and entry.filter_phrase is None and not are_pictures_hidden(post, entry.shown.author)
 
 
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+@byte_cached(ENTRIES_CACHE_BYTES, entry_bytes=ENTRY_BYTES)
 def _list_item_bytes(entry: HydratedPost, language: str, is_pinned: bool, is_first_picture: bool) -> bytes:
     """Return the encoded `<li>` item of an entry. The cache key contains the viewer's state and the counts."""
     html = entry_html(entry, language, is_pinned=is_pinned, is_first_picture=is_first_picture)
     return f"<li>{html}</li>".encode()
 
 
-@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+@lru_cache(maxsize=ENTRY_PARTS_CACHE_SIZE)
 def _filtered_pattern(phrase: str, language: str) -> str:
     """Return the warning of a keyword filter, as a pattern for the entry that it folds."""
     return render_pattern("timelines/_filtered.html", {"phrase": phrase, "entry": mark("entry")})

@@ -1,6 +1,5 @@
 """Presents the post that a post quotes. A hidden post leaves a sentence, and nothing of its content."""
 
-from functools import lru_cache
 from typing import Final
 
 from django.template.loader import render_to_string
@@ -9,10 +8,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 from msgspec import structs
 
+from socialsite.byte_cache import MB, byte_cached
 from timelines.pages.page import Quote, QuoteState
 from timelines.pages.pictures import pictures_context
 
-CACHE_SIZE = 5_000
+CACHE_BYTES, KEY_BYTES = 4 * MB, 4_000
 GAP_TEXTS: Final[dict[QuoteState, object]] = {
     "revoked": _("The author has removed their post from this quote."),
     "deleted": _("The quoted post was deleted."),
@@ -30,7 +30,7 @@ def gap_text(quote: Quote) -> str:
     return str(GAP_TEXTS[quote.state]) % values
 
 
-@lru_cache(maxsize=CACHE_SIZE)
+@byte_cached(CACHE_BYTES, entry_bytes=KEY_BYTES)
 def render_quote(quote: Quote, url: str, text_html: str, lines_html: str, language: str) -> str:
     """Return the HTML of a quoted post, whose page is `url`. The cache key contains everything that the HTML shows."""
     context: dict[str, object] = {"gap": ""}

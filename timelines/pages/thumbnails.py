@@ -1,16 +1,16 @@
 """Renders the pictures of posts as a grid of thumbnails, each a link to its post."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 from django.template.loader import render_to_string
 from django.utils.translation import get_language
 
 from accounts.domain import Author
+from socialsite.byte_cache import byte_cached
 from socialsite.web.page_cache import RenderedParts
 from timelines.pages.page import HydratedPost
 from timelines.pages.pictures import are_pictures_hidden, pictures_context
-from timelines.pages.presenters import PICTURES_CACHE_SIZE, post_url
+from timelines.pages.presenters import ENTRY_BYTES, PICTURES_CACHE_BYTES, post_url
 from timelines.posts.post import Post
 
 
@@ -23,7 +23,7 @@ def thumbnails_html(entries: Iterable[HydratedPost]) -> RenderedParts:
     )
 
 
-@lru_cache(maxsize=PICTURES_CACHE_SIZE)
+@byte_cached(PICTURES_CACHE_BYTES, entry_bytes=ENTRY_BYTES)
 def _thumbnails(post: Post, author: Author, is_filtered: bool, language: str) -> bytes:
     """Return the items of a post. `language` is the active language, a part of the cache key."""
     context = {

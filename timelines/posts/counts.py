@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from socialsite.ids import PostId
 from socialsite.store import Command, Key, PreparedCommand, Read, load_script, prepare_command
+from socialsite.store.key import KEY_CACHE_SIZE
 from timelines import keys
 from timelines.posts.post import PostCounts
 
@@ -30,7 +31,7 @@ def add_member_command(
     return JOIN_SET.command([*touched, keys.post(post_id)] if if_post_exists else touched, [member, score])
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=KEY_CACHE_SIZE)
 def parse_counts(reply: bytes | None) -> PostCounts:
     """Parse a stored value. None means that all counts are zero."""
     return ZERO_COUNTS if reply is None else PostCounts(*map(int, reply.split()))
@@ -44,6 +45,6 @@ def read_counts(post_ids: Sequence[PostId]) -> Read[dict[PostId, PostCounts]]:
     )
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=KEY_CACHE_SIZE)
 def _counts_command(post_id: PostId) -> PreparedCommand:
     return prepare_command("GET", keys.post_counts(post_id))

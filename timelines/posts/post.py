@@ -1,6 +1,5 @@
 """The types `Post`, `PostDetails` and `PostCounts`, the audiences of posts, and the declaration of their fields."""
 
-from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -31,7 +30,6 @@ FOLLOWERS: Final = 2
 AUDIENCE_BY_NAME: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
 """The audiences by the names that clients send."""
 NAME_BY_AUDIENCE: Final = {number: name for name, number in AUDIENCE_BY_NAME.items()}
-POST_CACHE_SIZE = 20_000  # posts in each of two caches (by bytes, by id); a full cache takes about 20 MB
 
 
 class MediaAttachment(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -253,7 +251,7 @@ def encode_post(post: Post) -> bytes:
     return EDITED_FIRST_BYTE + bytes((0, value[0] & 0x0F)) + value[1:] if post.extra.version else value
 
 
-decode_post = lru_cache(maxsize=POST_CACHE_SIZE)(_decoder.decode)
+decode_post = _decoder.decode
 
 
 class PostCounts(msgspec.Struct, frozen=True, gc=False, cache_hash=True):

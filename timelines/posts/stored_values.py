@@ -9,11 +9,14 @@ from enum import Enum
 from functools import lru_cache
 from typing import cast
 
+from socialsite.byte_cache import MB, ByteCache
 from socialsite.ids import AccountId, PostId
 from socialsite.store import PreparedCommand, Read, Reply, prepare_command
+from socialsite.store.key import KEY_CACHE_SIZE
 from timelines import keys
-from timelines.posts.post import EDITED_FIRST_BYTE, FIRST_BYTES, FOLLOWERS, POST_CACHE_SIZE, PUBLIC, Post, decode_post
+from timelines.posts.post import EDITED_FIRST_BYTE, FIRST_BYTES, FOLLOWERS, PUBLIC, Post, decode_post, encode_post
 
+POST_CACHE_BYTES = 8 * MB
 UNKNOWN_ID = PostId(0)
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
 DELETED_PREFIX = b"deleted:"
@@ -54,9 +57,8 @@ All other bytes are digits, which mark archived posts.
 StoredPost = Post | PostState
 
 
-@lru_cache(maxsize=POST_CACHE_SIZE)
 def decode_stored(reply: Reply) -> StoredPost:
-    """Decode the value at the key of a post. Results are cached by the bytes of the value."""
+    """Decode the value at the key of a post."""
     state = STATE_BY_VALUE.get(reply)
     if state is not None:
         return state
@@ -90,14 +92,19 @@ def parse_tombstone(post_id: PostId, tombstone: bytes) -> Post:
     )
 
 
+def _size_of_post(post: Post) -> int:
+    """Return about how many bytes a post has in memory."""
+    return 3 * len(encode_post(post))
+
+
 class PostCache:
-    """A cache of posts by id. A full cache is cleared.
+    """A cache of posts by id.
 
     Entries never expire: the cache contains no edited posts, and removes a post whose first byte shows an edit.
     """
 
     def __init__(self) -> None:
-        self._posts: dict[PostId, Post] = {}
+        self._posts: ByteCache[PostId, Post] = ByteCache(POST_CACHE_BYTES, _size_of_post)
 
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
         """Read the post or the state at each id. Only the first byte is read for a cached post."""
@@ -125,20 +132,17 @@ class PostCache:
         return posts
 
     def _cache(self, posts: dict[PostId, StoredPost]) -> None:
-        if len(self._posts) > POST_CACHE_SIZE:
-            self._posts.clear()
         for post_id, post in posts.items():
             if post is PostState.EDITED:
-                self._posts.pop(post_id, None)
-            elif type(post) is Post and not post.extra.version:
-                self._posts[post_id] = post
+                self._posts.drop(post_id)
+            elif type(post) is Post and not post.extra.version and self._posts.get(post_id) is None:
+                self._posts.put(post_id, post)
 
 
-@lru_cache(maxsize=20_000)
 def get_post_command(post_id: PostId) -> PreparedCommand:
     return prepare_command("GET", keys.post(post_id))
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=KEY_CACHE_SIZE)
 def first_byte_command(post_id: PostId) -> PreparedCommand:
     return prepare_command("GETRANGE", keys.post(post_id), 0, 0)

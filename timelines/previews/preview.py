@@ -40,7 +40,7 @@ class LinkPreview(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return readable_url(self.url).partition("://")[2].partition("/")[0].removeprefix("www.")
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=2_048)
 def find_link(text: str) -> str | None:
     """Return the first link with http or https that leads to another site, or None."""
     own_hosts = [urlsplit(settings.SITE_URL).hostname or "", *settings.ALLOWED_HOSTS]

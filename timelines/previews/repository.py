@@ -84,14 +84,14 @@ def read_previews(links: Mapping[PostId, str], expired: ExpiredPreviews) -> Read
     return Read(commands, parse, wrong_type_reply=None)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=2_048)
 def _commands(link: tuple[PostId, str]) -> tuple[PreparedCommand, PreparedCommand]:
     """Return the commands that read the preview of a link, and the link whose preview is removed from the post."""
     post_id, url = link
     return prepare_command("GET", keys.preview(digest_of(url))), prepare_command("GET", keys.hidden_preview(post_id))
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=2_048)
 def _parse(value: bytes | None, url: str) -> LinkPreview | None:
     preview = decode_or_none(_decoder, value)
     return preview if preview is not None and preview.url == url else None

@@ -51,7 +51,7 @@ async def find_form_picture(request: SiteRequest, kind: str) -> FormPicture | No
     fields, files = get_form_data(request), get_files(request, kind)
     if files:
         if request.pending_body is None:
-            await check_upload(request)  # a small body, which the handler read
+            await check_upload(request)  # the handler has read a small body before this check
         return FormPicture(files[0], parse_crop({"crop": fields.get(f"{kind}_crop", "")}))
     return FormPicture(None, None) if f"remove_{kind}" in fields else None
 
@@ -86,7 +86,7 @@ async def find_picture(request: SiteRequest) -> "File[bytes] | None":
     if "remove" in get_form_data(request):
         return None
     if request.pending_body is None:
-        await check_upload(request)  # a small body, which the handler read
+        await check_upload(request)  # the handler has read a small body before this check
     files = get_files(request, "file")
     if len(files) != 1:
         raise MediaInvalid({"file": _("Choose one picture.")})

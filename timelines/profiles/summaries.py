@@ -20,7 +20,7 @@ from timelines.graph.follow import FollowCounts
 from timelines.graph.repository import Follows
 from timelines.pages.page import ABOVE_ALL_IDS
 
-CACHE_MS, CACHE_SIZE = 60_000, 20_000
+CACHE_MS, CACHE_SIZE = 60_000, 4_096
 """Lifetime and number of cached summaries of a process."""
 
 

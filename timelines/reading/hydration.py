@@ -29,7 +29,7 @@ from timelines.visibility.boosters import read_earlier_boosters
 from timelines.visibility.rights import FOLLOWED_CONTEXTS, LANGUAGE_CONTEXTS, AllowedAuthors, ViewContext
 from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
-FACTS_CAP = 200_000
+FACTS_CAP = 50_000
 """The facts cache is cleared above this number of posts. A full cache takes about 20 MB."""
 
 NO_QUOTES: Final[Mapping[PostId, PostId]] = MappingProxyType({})

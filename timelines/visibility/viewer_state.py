@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Key, Read, Reply, load_script
+from socialsite.store.key import READER_CACHE_SIZE
 from timelines import keys
 from timelines.ids import ListId
 from timelines.visibility.filter import decode_filter
@@ -55,6 +56,6 @@ def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> V
     )
 
 
-@lru_cache(maxsize=5_000)
+@lru_cache(maxsize=READER_CACHE_SIZE)
 def _keys_of_viewer(viewer_id: AccountId) -> tuple[Key, ...]:
     return tuple(build(viewer_id) for build in RELATIONSHIP_KEY_BUILDERS)

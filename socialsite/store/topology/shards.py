@@ -27,7 +27,7 @@ from socialsite.store.topology.shard_map import (
     shard_key,
 )
 
-TAG_CACHE_SIZE = 65_536
+TAG_CACHE_SIZE = 16_384
 """The maximum number of tags whose partition is cached. Pages use the same tags repeatedly."""
 MAP_LEASE_S = 1.0
 """The time for which a process may use a shard after it has read its own map there.

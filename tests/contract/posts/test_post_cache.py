@@ -45,14 +45,12 @@ async def test_a_cached_read_returns_the_current_state(store: Store, value: byte
     assert await told(store, posts, POST.id, OTHER.id) == [decode_stored(value), OTHER]
 
 
-async def test_the_cache_keeps_at_most_its_cap(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timelines.posts.stored_values.POST_CACHE_SIZE", 1)
+async def test_the_cache_drops_posts_that_were_not_read_lately(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("timelines.posts.stored_values.POST_CACHE_BYTES", 8_000)
     posts = PostRepository(store)
-    for post in (POST, OTHER):
+    texts = ("short", "words " * 80, "words " * 80, "words " * 80)
+    short, *others = (Post(id_at(1_764_000_000_000, n), AccountId(9), text) for n, text in enumerate(texts))
+    for post in (short, *others):
         await posts.write(post)
-        assert await told(store, posts, post.id) == [post]
-    assert names(posts, POST.id, OTHER.id) == ["GETRANGE", "GETRANGE"]
-    third = Post(id_at(1_764_000_000_000, 3), AccountId(9), "third")
-    await posts.write(third)
-    assert await told(store, posts, third.id) == [third]
-    assert names(posts, POST.id, OTHER.id, third.id) == ["GET", "GET", "GETRANGE"]
+        assert await told(store, posts, post.id, short.id) == [post, short]
+    assert names(posts, short.id, *(each.id for each in others)) == ["GETRANGE", "GET", "GETRANGE", "GETRANGE"]

@@ -22,8 +22,8 @@ from timelines.posts.post import PostDetails
 Steps = list[tuple[str, int, int, int]]
 Place = tuple[str, AccountId | None, AccountId | None]
 MEMORIES = {  # the largest cache, and caches that are cleared very often
-    "timelines.posts.stored_values.POST_CACHE_SIZE": (20_000, 0, 3),
-    "timelines.reading.hydration.FACTS_CAP": (200_000, 0, 3),
+    "timelines.posts.stored_values.POST_CACHE_BYTES": (8_000_000, 0, 4_000),
+    "timelines.reading.hydration.FACTS_CAP": (50_000, 0, 3),
 }
 
 

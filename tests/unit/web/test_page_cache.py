@@ -14,7 +14,7 @@ from socialsite.ids import AccountId
 from socialsite.web.handler import AsyncHandler
 from socialsite.web.messages import LazyCookieStorage
 from socialsite.web.middleware.django_async import AsyncSecurityMiddleware
-from socialsite.web.page_cache import PageCache, Placeholder, RenderedParts
+from socialsite.web.page_cache import CONTEXT_BYTES, PageCache, Placeholder, RenderedParts
 from socialsite.web.requests import SiteRequest, _check_host
 
 ALICE = Author(AccountId(1), "alice", "Alice", "active", 1)
@@ -29,7 +29,7 @@ def shells(settings):
     settings.TEMPLATES = [
         {"BACKEND": "django.template.backends.django.DjangoTemplates", "OPTIONS": {"loaders": loaders}}
     ]
-    return TextShells(max_pages=3)
+    return TextShells(max_bytes=6 * CONTEXT_BYTES + 2_000)
 
 
 class TextShells(PageCache):
@@ -101,10 +101,10 @@ def test_a_page_rendered_without_the_cache_is_not_stored(shells):
     assert not len(shells)
 
 
-def test_the_oldest_cached_pages_are_evicted(shells):
+def test_the_cache_drops_pages_that_were_not_rendered_lately(shells):
     for number in range(10):
         shells.render("page.html", context(title=str(number)))
-    assert len(shells) == 3
+    assert len(shells) == 4  # three in the half that is full, one in the new half
 
 
 async def respond(request):
