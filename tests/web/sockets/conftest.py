@@ -29,25 +29,31 @@ def daphnes(daphne: DaphneProcess, redis_server: RedisServer) -> Iterator[tuple[
         yield daphne, second_daphne
 
 
-STEADY = 5
-"""Equal counts of connections, one after another, after which none is closing."""
+STEADY_COUNTS = 20
+"""Equal counts of connections, one after another within a second, after which none is closing."""
 
 
 @pytest.fixture
 async def returning_connections(services: Services) -> AsyncIterator[None]:
     """Wait at the end until the processes, which serve further tests, have their killed pub/sub connections again."""
 
-    async def connection_count() -> int:
+    async def connections() -> list[str]:
         reply = await services.store.node(processes_key()).execute("CLIENT", "LIST", "TYPE", "pubsub")
-        return len(reply.splitlines())
+        lines: list[str] = reply.decode().splitlines()
+        return lines
 
-    counts = [await connection_count()]
-    while len(counts) < STEADY or len(set(counts[-STEADY:])) > 1:  # those of the test before may still be closing
-        await asyncio.sleep(0.05)
-        counts.append(await connection_count())
+    before = await connections()
+    counts = [len(before)]
+    while len(counts) < STEADY_COUNTS or len(set(counts[-STEADY_COUNTS:])) > 1:
+        await asyncio.sleep(0.05)  # those of the test before may still be closing
+        before = await connections()
+        counts.append(len(before))
     yield
 
     async def all_are_back() -> bool:
-        return await connection_count() >= counts[-1]
+        return len(await connections()) >= len(before)
 
-    await eventually(all_are_back)
+    try:
+        await eventually(all_are_back)
+    except TimeoutError:
+        pytest.fail("\n".join(["these connections were open", *before, "and these are", *await connections()]))
