@@ -1,8 +1,8 @@
 """Stores each account as a Redis hash, and claims handles.
 
-An account changes only by scripts on its own key. A claimed handle belongs to its account for ever, except the handle
-of an account that was deleted before staff approved it. Decoded accounts and authors are cached by their stored bytes,
-so a cached value is never outdated.
+An account changes only by scripts on its own key. A claimed handle stays with its account. It becomes free again only
+if the account is deleted before staff approved it. Decoded accounts and authors are cached by their stored bytes, so a
+cached value is never outdated.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -390,7 +390,7 @@ def read_preferences_command(account_id: AccountId) -> PreparedCommand:
     return prepare_command("HGET", keys.account(account_id), "preferences")
 
 
-@lru_cache(maxsize=KEY_CACHE_SIZE)
+@lru_cache(maxsize=2_048)
 def decode_author(
     account_id: AccountId,
     handle: bytes | None,

@@ -22,7 +22,8 @@ _CODE = re.compile(r"([1-9][0-9]{0,15})-([A-Za-z0-9_-]{22})")
 class InvitationCode(NamedTuple):
     """The account that invites, and a random text of 128 bits.
 
-    The code contains the id of the account, so that one read of its key finds the invitation."""
+    The code contains the id of the account, so that one read of its key finds the invitation.
+    """
 
     inviter_id: AccountId
     secret: str

@@ -127,7 +127,7 @@ class Repartitioner:
                 self._on_progress(MigrationProgress("turning", -1, 0, 1))
         except (TimeoutError, ProcessesNotFollowing, StoreUnavailable):
             self._session.placement_map = await self._registry.read_map()
-            self._is_copy_complete = False  # owners may have left the list of changed ones without being copied
+            self._is_copy_complete = False  # changed owners may have left the list without being copied
             await self._write_state(SOURCE)
             await self._wait_for_processes(FOLLOW_TIMEOUT_S)
             return False

@@ -12,9 +12,9 @@ from typing import ParamSpec, Self, cast
 KEY_PATTERN = re.compile(r"([a-z]+):\{([a-z]+|[a-z]?\d+|[0-9a-f]+)\}:[a-z]+(?::(?:\d+|[0-9a-f]+|[a-z]+))*")
 
 KEY_CACHE_SIZE = 2_048
-"""The number of keys or commands of posts that each cache has. A key or a command takes at most 1 kB."""
+"""The maximum number of keys or commands in a cache. One takes at most about 1 kB."""
 READER_CACHE_SIZE = 256
-"""The same for the keys and commands of a reader, of which some are for each partition."""
+"""The maximum number of readers whose keys or commands a cache contains. Some need a key for each partition."""
 Params = ParamSpec("Params")
 
 

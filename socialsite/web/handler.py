@@ -234,7 +234,7 @@ class DisconnectWatcher:
             watch_task.result()
 
     def _start_watching(self) -> None:
-        if self._pending_body is not None and not self._pending_body.is_read:  # till then the view receives
+        if self._pending_body is not None and not self._pending_body.is_read:  # the view reads it first
             self._start_timer = asyncio.get_running_loop().call_later(DISCONNECT_WATCH_DELAY_S, self._start_watching)
             return
         self._watch_task = asyncio.create_task(_wait_for_disconnect(self._receive))

@@ -94,7 +94,8 @@ class PageCache:
 
 
 def _size_of_parts(parts: list[Any]) -> int:
-    return sum(map(len, parts))
+    """Return about how many bytes a page takes. Its key has the texts of the context, which the page contains too."""
+    return 2 * sum(map(len, parts))
 
 
 def _encode_text(value: str) -> bytes:

@@ -32,7 +32,7 @@ class TemporaryMedia(File):  # type: ignore[type-arg]  # Django is not generic a
     def __init__(self, folder: str | None) -> None:
         super().__init__(tempfile.NamedTemporaryFile("w+b", dir=folder, delete=False))  # noqa: SIM115 - closed below
         if folder is None:
-            os.unlink(str(self.name))  # its data goes with its descriptor, also if this process is killed
+            os.unlink(str(self.name))  # the system frees it with its descriptor, also after a kill
 
     def temporary_file_path(self) -> str:
         """Return the path. Django's storages read this method."""

@@ -205,7 +205,7 @@ def posts_json(entries: Iterable[HydratedPost]) -> list[msgspec.Raw]:
     return [_encoded_json(entry) for entry in entries]
 
 
-@byte_cached(JSON_CACHE_BYTES, entry_bytes=ENTRY_BYTES)
+@byte_cached(JSON_CACHE_BYTES, size_of=len, entry_bytes=ENTRY_BYTES)
 def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
     """Return the encoded JSON of an entry. The cache key contains the viewer's state and the counts."""
     return msgspec.Raw(msgspec.json.encode(post_json(entry)))

@@ -31,7 +31,7 @@ def add_member_command(
     return JOIN_SET.command([*touched, keys.post(post_id)] if if_post_exists else touched, [member, score])
 
 
-@lru_cache(maxsize=KEY_CACHE_SIZE)
+@lru_cache(maxsize=2_048)
 def parse_counts(reply: bytes | None) -> PostCounts:
     """Parse a stored value. None means that all counts are zero."""
     return ZERO_COUNTS if reply is None else PostCounts(*map(int, reply.split()))

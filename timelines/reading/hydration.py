@@ -30,7 +30,7 @@ from timelines.visibility.rights import FOLLOWED_CONTEXTS, LANGUAGE_CONTEXTS, Al
 from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 FACTS_CAP = 50_000
-"""The facts cache is cleared above this number of posts. A full cache takes about 20 MB."""
+"""The facts cache is cleared above this number of posts. A full cache takes about 5 MB."""
 
 NO_QUOTES: Final[Mapping[PostId, PostId]] = MappingProxyType({})
 

@@ -17,7 +17,6 @@ from zlib import crc32
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Key, Reply, Store, load_script
-from socialsite.store.key import KEY_CACHE_SIZE
 from timelines import keys
 from timelines.posts.post import Post
 from timelines.text.tokenizer import index_terms
@@ -171,7 +170,7 @@ def rare_hash_number(term: bytes) -> int:
     return int.from_bytes(term[:4], "big") % RARE_TERM_HASHES
 
 
-@lru_cache(maxsize=KEY_CACHE_SIZE)
+@lru_cache(maxsize=2_048)
 def term_digest(term: str) -> bytes:
     """Return a 48-bit digest, so that keys contain no user text. A collision only adds candidates to a result."""
     return blake2b(term.encode(), digest_size=6).digest()

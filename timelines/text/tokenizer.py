@@ -18,7 +18,7 @@ from timelines.text.accents import fold_accents, fold_optional_marks
 from timelines.text.linkify import find_hashtags, find_mentions
 
 ANALYSIS_CACHE_SIZE = 1_024
-"""The number of cached results of `analyze`, which take about 8 MB."""
+"""The number of cached results of `analyze`, which take about 2 MB."""
 NAME_PREFIXES_CAP = 8
 NAME_LENGTH_CAP = 40
 """The number of characters of a name that are indexed."""

@@ -18,6 +18,6 @@ class Command(AccountCommand):
         if options["dry_run"]:
             return f"Would remove the second factors of @{account.handle} and end its sessions."
         await record_action(services, "factors", account)
-        await services.sessions.end_all(account_id)  # first: an interrupted command can be repeated
+        await services.sessions.end_all(account_id)  # first: while factors are left, the command can be repeated
         await services.factors.disable(account_id)
         return f"The second factors of @{account.handle} are removed; its sessions ended."

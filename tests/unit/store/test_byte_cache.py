@@ -1,7 +1,8 @@
 """A cache that is bounded in bytes keeps what was used lately, and never more than its bytes."""
 
-import sys
+import tracemalloc
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,11 +62,26 @@ def test_a_cached_function_is_called_again_when_its_result_was_dropped() -> None
     assert calls.count(("ab", 500)) == 2
 
 
-def test_two_thousand_cached_texts_take_about_the_stated_memory() -> None:
-    """The places in dictionaries and the objects of keys are within the bytes of an entry."""
-    before = sys.getallocatedblocks()
-    cache: ByteCache[tuple[int, str], bytes] = ByteCache(2_000_000, len)
-    for number in range(5_000):
-        cache.put((10**15 + number, "en"), b"%0500d" % number)
-    assert 1_000 <= len(cache) <= 2_000
-    assert sys.getallocatedblocks() - before < 4 * len(cache) + 1_000
+@pytest.mark.parametrize("letter", ["a", "é", "ก", "🙂"])
+def test_the_results_and_texts_of_a_cached_function_take_at_most_the_bytes_of_the_cache(letter: str) -> None:
+    @byte_cached(1_000_000)
+    def decorate(number: int, text: str) -> str:
+        return f"<p>{text}{number}</p>"
+
+    tracemalloc.start()
+    try:
+        for number in range(5_000):
+            decorate(10**15 + number, letter * 300 + str(number))
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 250_000 < used < 1_000_000
+
+
+def test_a_keyword_argument_is_refused_because_it_would_not_be_part_of_the_key() -> None:
+    @byte_cached(4_000)
+    def double(text: str) -> str:
+        return text * 2
+
+    with pytest.raises(TypeError):
+        double(text="a")
