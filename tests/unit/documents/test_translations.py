@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.utils.translation import get_language_info
 
 from tests.support.programs import needs
 
@@ -22,6 +23,13 @@ QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")
 POSITIONAL = {"%s", "%d"}
 MAX_NUMBER = 1_000
+INSERTED = re.compile(r'(⁦|⁨|<bdi>|dir="ltr">|/@|href="|">)?[@#]?(?:%\((\w+)\)s|\{(\w+)\})')
+"""What stands before a placeholder that is isolated, and its name."""
+NEEDS_NO_ISOLATION = set(
+    "choices count date day days decision files id left max month most n number onboarding_step people percent posts"
+    " reason shown step time top total until used votes week".split()
+)
+"""Placeholders for numbers, times, and texts in the language of the page."""
 
 pytestmark = needs("msgfmt")
 
@@ -109,3 +117,12 @@ def test_translations_have_the_placeholders_of_their_texts(language: str) -> Non
             assert len(wanted - found) <= may_lack, text
             assert not POSITIONAL & (wanted - found), text
             assert (first[:1] == " ", first[-1:] == " ") == (text[:1] == " ", text[-1:] == " "), text
+
+
+@pytest.mark.parametrize("language", [code for code in LANGUAGES if get_language_info(code)["bidi"]])
+def test_inserted_texts_are_isolated_where_a_language_is_written_from_right_to_left(language: str) -> None:
+    """Without an isolate the "@" of a handle stands at its wrong end (Unicode Bidirectional Algorithm, 2.4)."""
+    for entry in entries(run("msgcat", "--no-wrap", po_file(language))):
+        for text in (text.replace('\\"', '"') for name, text in entry.items() if name.startswith("msgstr")):
+            bare = {first or second for isolate, first, second in INSERTED.findall(text) if not isolate}
+            assert bare <= NEEDS_NO_ISOLATION, text
