@@ -72,7 +72,8 @@ class Services(PostServices):
         """The queues whose jobs each worker performs, by their names."""
         queues = (
             BackgroundQueue(self.outbox, self.fan_out.handle),
-            BackgroundQueue(self.media_queue, self.media_processing.handle, PICTURES_AT_ONCE),
+            BackgroundQueue(self.media_queue, self.media_processing.handle_quickly, PICTURES_AT_ONCE),
+            BackgroundQueue(self.slow_pictures_queue, self.media_processing.handle, 1),
             BackgroundQueue(self.push_queue, self.push_sending.handle),
             BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S, self.imports.abandon),
             BackgroundQueue(self.export_queue, self.imports.handle, 1, JOB_TIMEOUT_S, self.imports.abandon),

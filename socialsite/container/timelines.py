@@ -75,6 +75,7 @@ class TimelineServices(AccountServices):
     def _build_pictures(self) -> None:
         store, clock, config, data = self.store, self.clock, self.config, self.repositories
         self.media_queue = JobQueue(store, "media", is_heavy=True)
+        self.slow_pictures_queue = JobQueue(store, "slowpictures", is_heavy=True)
         self.media_files = MediaFiles()
         self.media_deletion = MediaDeletion(
             rows=data.media_rows, files=self.media_files, posts=data.posts, accounts=self.accounts, clock=clock,
@@ -86,7 +87,9 @@ class TimelineServices(AccountServices):
             site=self.site, find_audience=self.pipeline.find_audience, media_account_quota=config.media_account_quota,
             media_site_quota=config.media_site_quota,
         )  # fmt: skip
-        self.media_processing = MediaProcessing(rows=data.media_rows, files=self.media_files)
+        self.media_processing = MediaProcessing(
+            rows=data.media_rows, files=self.media_files, slow_pictures=self.slow_pictures_queue
+        )
         self.previews = PreviewService(
             previews=data.previews, expired_previews=self.expired_previews, preview_queue=self.preview_queue,
             verified_links=self.verified_links, posts=data.posts, media=self.media, outgoing=self.outgoing,

@@ -28,7 +28,7 @@ from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, 
 from socialsite.store.key_families import TEMPORARY, key_by_word, key_family
 
 OUTBOX = "outbox"
-QUEUE_NAMES = (OUTBOX, "media", "mail", "push", "previews", "archives", "exports")
+QUEUE_NAMES = (OUTBOX, "media", "mail", "push", "previews", "archives", "exports", "slowpictures")
 """The names of all queues. Backups and audits know the keys of these queues."""
 CONSUMER_GROUP = "workers"
 CONSUMER_NAME = re.compile(r"[0-9a-f]+")

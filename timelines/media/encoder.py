@@ -1,8 +1,9 @@
-"""The child process that decodes and encodes one picture: `python -m timelines.media.encoder KIND FULL SMALL CROP`.
+"""The child process that decodes and encodes one picture: `python -m timelines.media.encoder KIND FULL SMALL S CROP`.
 
 The picture is read from standard input. FULL and SMALL are the numbers of two open files, to which the full and the
-small size are written. CROP is the part of an avatar or header to show: left, top, width and height as fractions, or
-"". The result, or the refusal, is written to standard output as a JSON object.
+small size are written. The process is killed after S seconds of processor time. CROP is the part of an avatar or header
+to show: left, top, width and height as fractions, or "". The result, or the refusal, is written to standard output as a
+JSON object.
 
 A picture is hostile input. So this module is the only one that imports Pillow, and it limits the memory, the processor
 time and the open files of its process before it reads a byte. It passes four formats to Pillow, checks the size in the
@@ -37,7 +38,6 @@ from PIL import (
 from timelines.media.sizes import SMALL_MAX_PIXELS, SMALL_MAX_SIDE, fitting_size
 
 MEMORY_MAX_BYTES = 300 * 1024 * 1024
-CPU_MAX_S = 20
 OPEN_FILES_MAX = 32
 OUTPUT_MAX_BYTES = 32 * 1024 * 1024
 
@@ -89,16 +89,17 @@ class EncodedPicture:
     is_animated: bool = False
 
 
-def limit_process() -> None:
+def limit_process(cpu_s: int) -> None:
     """Limit memory, processor time, files and priority of this process."""
     for limit, most in (
         (resource.RLIMIT_AS, MEMORY_MAX_BYTES),
-        (resource.RLIMIT_CPU, CPU_MAX_S),
         (resource.RLIMIT_NOFILE, OPEN_FILES_MAX),
         (resource.RLIMIT_FSIZE, OUTPUT_MAX_BYTES),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(limit, (most, most))
+    # At the first limit SIGXCPU ends the process. At the second the kernel sends SIGKILL, as whoever kills a process.
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
     os.nice(10)  # pages and other jobs go first
 
 
@@ -337,8 +338,8 @@ def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -
     return EncodedPicture(*size, *preview.size, _blurhash(preview), "webp", is_animated=True)
 
 
-def main(kind: str, full_descriptor: str, small_descriptor: str, crop: str) -> None:
-    limit_process()
+def main(kind: str, full_descriptor: str, small_descriptor: str, cpu_s: str, crop: str) -> None:
+    limit_process(int(cpu_s))
     part = tuple(map(float, crop.split(","))) if crop else ()
     try:
         with (

@@ -1,7 +1,9 @@
-"""The jobs of the queue `media`: each encodes one upload in a child process (encoder.py).
+"""The jobs of the queues `media` and `slowpictures`: each encodes one upload in a child process (encoder.py).
 
-The queue is separate from the outbox, and the child process has a low priority, so that pictures delay no other job. A
-job may be repeated, and a killed child is started again by the queue.
+The queues are separate from the outbox, and the child process has a low priority, so that pictures delay no other job.
+A picture that takes longer than QUICK_CPU_S is encoded again in the queue `slowpictures`, one at a time. So many
+accounts with a costly picture each delay the pictures of others by seconds. A job may be repeated, and a killed child
+is started again by the queue.
 """
 
 import asyncio
@@ -19,6 +21,7 @@ import structlog
 from socialsite.disk import is_storage_failure
 from socialsite.ids import AccountId
 from socialsite.recipes.job import PermanentFailure, make_job_decoder
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.service import Part
 from socialsite.store import StoreUnavailable
 from timelines.media.media import CONTENT_TYPES, Crop, Media, MediaSize, media_file, parse_name, upload_file
@@ -26,7 +29,8 @@ from timelines.media.repository import MediaRows
 from timelines.media.storage import MediaFiles, TemporaryMedia, open_descriptor
 
 PICTURES_AT_ONCE = max(1, min(2, os.cpu_count() or 1))
-ENCODER_TIMEOUT_S = 30.0
+QUICK_CPU_S, QUICK_TIMEOUT_S = 3, 10.0
+SLOW_CPU_S, SLOW_TIMEOUT_S = 20, 30.0
 RESULT_MAX_BYTES = 4_096
 PROJECT_DIRECTORY = Path(__file__).resolve().parent.parent.parent
 KILLED_FOR_TIME = (-signal.SIGXCPU,)
@@ -58,6 +62,10 @@ class EncoderKilled(Exception):
     """The child process was killed from outside. The job is tried again."""
 
 
+class TakesLong(Exception):
+    """The picture was not encoded within QUICK_CPU_S."""
+
+
 class FilesUnavailable(StoreUnavailable):
     """Files cannot be stored or read now. The job is repeated until they can, and its file counts as valid."""
 
@@ -81,21 +89,31 @@ decode_job: Callable[[bytes], EncodePicture] = make_job_decoder(EncodePicture)
 class MediaProcessing(Part):
     rows: MediaRows
     files: MediaFiles
+    slow_pictures: JobQueue
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Encode one upload and store the result. Raises PermanentFailure if the payload is not a job."""
-        job = decode_job(payload)
         with postpones_storage_failures():
-            await self._perform(job)
+            await self._perform(decode_job(payload), is_quick=False)
         return ()
 
-    async def _perform(self, job: EncodePicture) -> None:
+    async def handle_quickly(self, payload: bytes) -> tuple[bytes, ...]:
+        """Encode one upload, as `handle` does, or give it to the queue of slow pictures."""
+        job = decode_job(payload)
+        try:
+            with postpones_storage_failures():
+                await self._perform(job, is_quick=True)
+        except TakesLong:
+            await self.slow_pictures.add(payload, sender=job.owner)
+        return ()
+
+    async def _perform(self, job: EncodePicture, *, is_quick: bool) -> None:
         parsed = parse_name(job.name)
         if parsed is None:
             raise PermanentFailure(f"not the name of a picture: {job.name}")
         row = await self.rows.find(parsed[0])
         if row is not None and row.state == "processing":
-            if await self._process(row, job):
+            if await self._process(row, job, is_quick=is_quick):
                 return
             row = await self.rows.find(row.id)
         if row is not None and row.state != "deleting":
@@ -105,8 +123,8 @@ class MediaProcessing(Part):
         if job.owner:
             await self.rows.count(job.owner, parsed[0], 0)
 
-    async def _process(self, row: Media, job: EncodePicture) -> bool:
-        """Return False if the picture is deleted, or was encoded by another worker, meanwhile."""
+    async def _process(self, row: Media, job: EncodePicture, *, is_quick: bool) -> bool:
+        """Return False if the picture is deleted, or was encoded by another worker, meanwhile. Raises TakesLong."""
         try:
             source = await self.files.open(upload_file(row.name))
         except FileNotFoundError:
@@ -116,7 +134,10 @@ class MediaProcessing(Part):
             return await self._refuse(row, "unreadable")
         with source:
             async with self.files.new_file() as full, self.files.new_file() as small:
-                result = await run_encoder(await asyncio.to_thread(open_descriptor, source), full, small, row, job)
+                descriptor = await asyncio.to_thread(open_descriptor, source)
+                result = await run_encoder(descriptor, full, small, row, job, is_quick=is_quick)
+                if is_quick and result.refusal == "too_slow":
+                    raise TakesLong
                 if result.refusal:
                     return await self._refuse(row, result.refusal)
                 sizes: dict[MediaSize, TemporaryMedia] = {"full": full, "small": small}
@@ -143,15 +164,16 @@ class MediaProcessing(Part):
 
 
 async def run_encoder(
-    source: int, full: TemporaryMedia, small: TemporaryMedia, row: Media, job: EncodePicture
+    source: int, full: TemporaryMedia, small: TemporaryMedia, row: Media, job: EncodePicture, *, is_quick: bool
 ) -> EncoderResult:
     """Run the child process on an open file. Raises EncoderKilled."""
     crop = ",".join(map(str, job.crop)) if job.crop else ""
     outputs = [full.descriptor, small.descriptor]
+    cpu_s, timeout_s = (QUICK_CPU_S, QUICK_TIMEOUT_S) if is_quick else (SLOW_CPU_S, SLOW_TIMEOUT_S)
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
-            [sys.executable, "-m", "timelines.media.encoder", row.kind, *map(str, outputs), crop],
+            [sys.executable, "-m", "timelines.media.encoder", row.kind, *map(str, (*outputs, cpu_s)), crop],
             stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             pass_fds=outputs, cwd=PROJECT_DIRECTORY, env={"PATH": os.defpath},
         )  # fmt: skip
@@ -159,7 +181,7 @@ async def run_encoder(
     # asyncio's own function would start the child on the thread of the loop.
     starting = asyncio.get_running_loop().run_in_executor(None, start)
     try:
-        async with asyncio.timeout(ENCODER_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             process = await asyncio.shield(starting)
             assert process.stdout is not None
             output = await asyncio.to_thread(process.stdout.read, RESULT_MAX_BYTES)

@@ -20,7 +20,7 @@ JOB_DESCRIPTIONS = {  # without texts of posts, because operators do not need th
     "fade": "boosts of post {post}", "pass": "pass of post {post}", "unknown": "unknown job",
     "media": "picture of account {account}", "mail": "mail to account {account}", "push": "push to account {account}",
     "previews": "link preview", "archives": "import of account {account}",
-    "exports": "archive of account {account}",
+    "exports": "archive of account {account}", "slowpictures": "picture of account {account}",
 }  # fmt: skip
 Apply = Callable[[JobQueue, str], Awaitable[bool]]
 ACTIONS: Mapping[str, tuple[Apply, str]] = {

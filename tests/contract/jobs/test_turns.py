@@ -112,7 +112,7 @@ async def test_a_full_server_refuses_new_jobs_and_moves_waiting_ones(queue: JobQ
         assert await take_payloads(queue) == payloads[1 : MAX_JOBS_PER_SENDER + 1]
 
 
-@pytest.mark.parametrize("name", ["media", "previews", "archives", "exports"])
+@pytest.mark.parametrize("name", ["media", "previews", "archives", "exports", "slowpictures"])
 async def test_a_sender_has_one_job_before_others_in_queues_of_jobs_that_take_seconds(
     services: Services, name: str
 ) -> None:

@@ -20,6 +20,7 @@ from socialsite.errors import Unavailable
 from socialsite.service_config import ServiceConfig
 from socialsite.settings_parsers import build_media_storage
 from socialsite.startup import open_services
+from tests.support.jobs import perform_all
 from tests.support.pictures import animation, encode_all, picture, uploaded
 from tests.support.waiting import eventually
 from tests.support.world import Person, World
@@ -30,7 +31,7 @@ from timelines.jobs import EditPost
 from timelines.jobs import encode_job as encode_post_job
 from timelines.media.deletion import RETRY_CHECK_MS
 from timelines.media.media import MEDIA_PER_POST, MEDIA_PER_THREAD, UNATTACHED_MS, Media, media_file, upload_file
-from timelines.media.processing import EncodePicture, EncoderKilled, encode_job, parse_result
+from timelines.media.processing import EncodePicture, EncoderKilled, decode_job, encode_job, parse_result
 from timelines.media.storage import FOLDER_ID_FILE, INCOMING, MediaFiles
 from timelines.posts.post import PostDetails, encode_post
 from timelines.publishing.edits import next_version
@@ -230,6 +231,19 @@ async def test_a_cancelled_job_leaves_no_child_process_and_no_file(services, ali
     assert running_encoders() == []
     assert list(incoming.iterdir()) == [upload]
     assert await encode_all(services) == 1
+
+
+async def test_a_picture_that_takes_long_is_encoded_after_the_pictures_of_others(services, world: World):
+    alice, bob = [await world.person(name) for name in ("alice", "bob")]
+    content = uploaded(animation(500, (547, 547), "WEBP"), "slow.webp")
+    slow = await services.media.upload(owner_id=alice.id, content=content)
+    quick = await services.media.upload(owner_id=bob.id, content=uploaded(picture()))
+    rows, slow_queue = services.repositories.media_rows, services.slow_pictures_queue
+    assert await perform_all(services.media_queue, services.media_processing.handle_quickly) == 2
+    assert ((await rows.find(slow.id)).state, (await rows.find(quick.id)).state) == ("processing", "ready")
+    assert [decode_job(payload).name for payload in await slow_queue.read_payloads(2)] == [slow.name]
+    assert await perform_all(slow_queue, services.background_queues["slowpictures"].handle) == 1
+    assert (await rows.find(slow.id)).state == "ready"
 
 
 def running_encoders() -> list[str]:

@@ -25,10 +25,11 @@ POSITIONAL = {"%s", "%d"}
 MAX_NUMBER = 1_000
 INSERTED = re.compile(r'(⁦|⁨|<bdi>|dir="ltr">|/@|href="|">)?[@#]?(?:%\((\w+)\)s|\{(\w+)\})')
 """What stands before a placeholder that is isolated, and its name."""
-NEEDS_NO_ISOLATION = set(
-    "choices count date day days decision files id left max month most n number onboarding_step people percent posts"
-    " reason shown step time top total until used votes week".split()
-)
+NEEDS_NO_ISOLATION = {
+    "choices", "count", "date", "day", "days", "decision", "files", "id", "left", "max", "month", "most", "n", "number",
+    "onboarding_step", "people", "percent", "posts", "reason", "shown", "step", "time", "top", "total", "until", "used",
+    "votes", "week",
+}  # fmt: skip
 """Placeholders for numbers, times, and texts in the language of the page."""
 
 pytestmark = needs("msgfmt")
