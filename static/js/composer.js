@@ -272,7 +272,7 @@ class Composer {
 
   /** The key stays for a retry: if the first request was processed, the second has no effect. */
   #refused(status, data) {
-    // The key belongs to another text or a deleted post: the next request publishes a new post.
+    // The key is of another text or a deleted post: the next request is a new post.
     if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
     const [[name = "", reason] = []] = Object.entries(data.fields ?? {});
     const text = this.texts[name.slice("more-".length) - 1] ?? this.text;
@@ -336,7 +336,7 @@ function addReply(article, replies) {
   item.scrollIntoView({ block: "nearest" });
 }
 
-/** Open the form of another page in a sheet. Without a connection the browser goes to that page, or says why not. */
+/** Open the form of another page in a sheet, or go to that page if it cannot be loaded. */
 async function openFormOf(link) {
   if (link.ariaBusy === "true") return; // a second click
   link.ariaBusy = "true";
@@ -356,7 +356,7 @@ async function openFormOf(link) {
 
 export function enhanceComposers() {
   const composers = [...document.querySelectorAll("form[data-composer]")].map((form) => new Composer(form));
-  for (const composer of composers) composer.start();
+  composers.forEach((composer) => composer.start());
   if (attempt(() => sessionStorage.published)) import("./published.js").then(({ offerUndo }) => offerUndo(tools));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.('a[data-compose], .action[href$="#reply"], .menu-item[href$="/quote/"]');

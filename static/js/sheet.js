@@ -5,7 +5,7 @@
 
 import { openLayer } from "./layers.js";
 
-/** Move a form into a dialog until it is closed. `about`: the post that it answers, or nothing. `save` stores its draft. */
+/** Move a form into a dialog until it is closed. `about`: the answered post, or nothing. `save` stores its draft. */
 export function openSheet(form, about, save) {
   const opener = document.activeElement;
   const place = document.createComment("");
@@ -16,28 +16,31 @@ export function openSheet(form, about, save) {
   dialog.append(form);
   document.body.append(dialog);
   head.hidden = false;
+  const view = visualViewport;
   const fit = () => {
-    if (visualViewport.scale > 1.01) return; // somebody zooms: the sheet keeps its size
-    dialog.style.setProperty("--seen", `${visualViewport.height}px`);
-    dialog.style.setProperty("--above", `${visualViewport.offsetTop}px`);
+    if (view.scale > 1.01) return; // zoomed: keep the size
+    dialog.style.setProperty("--seen", `${view.height}px`);
+    dialog.style.setProperty("--above", `${view.offsetTop}px`);
   };
-  const kinds = ["resize", "scroll"];
   fit();
-  kinds.forEach((kind) => visualViewport.addEventListener(kind, fit));
+  view.onresize = view.onscroll = fit;
   head.querySelector("button").onclick = () => dialog.close();
   head.querySelector("a").onclick = async (event) => {
     event.preventDefault();
     await save();
     location.assign(event.target.href);
   };
+  if (location.hash) history.replaceState(history.state, "", "."); // a reload opens no sheet
   openLayer(dialog);
   form.elements.text.focus();
   dialog.onclose = () => {
-    kinds.forEach((kind) => visualViewport.removeEventListener(kind, fit));
+    view.onresize = view.onscroll = null;
     head.hidden = true;
     place.replaceWith(form);
     dialog.remove();
-    opener?.focus({ preventScroll: true });
+    const menu = opener?.closest(".menu");
+    if (menu) menu.open = false;
+    (menu?.firstElementChild ?? opener)?.focus({ preventScroll: true });
     save();
   };
 }

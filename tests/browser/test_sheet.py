@@ -163,3 +163,34 @@ def test_a_closed_sheet_stores_its_draft_for_other_devices(me: BrowserPage, own:
     with me.page.expect_response("**/drafts/", timeout=3500):
         me.page.locator("dialog.sheet").get_by_role("button", name="Cancel").tap()
     assert "half a thought" in str(own.get("/drafts/"))
+
+
+def test_back_from_the_sheet_of_a_quote_closes_its_menu_too(me: BrowserPage) -> None:
+    me.entries.first.locator(".menu > summary").tap()
+    me.entries.first.locator(".menu-item[href$='/quote/']").tap()
+    expect(me.page.locator("dialog.sheet")).to_have_count(1)
+    me.page.go_back()
+    expect(me.page.locator("dialog.sheet")).to_have_count(0)
+    expect(me.page.locator("details.menu[open]")).to_have_count(0)
+    expect(me.entries.first.locator(".menu > summary")).to_be_focused()
+
+
+def test_a_reload_of_an_address_that_opens_the_sheet_opens_it_no_more_and_back_leaves_the_page(me: BrowserPage) -> None:
+    me.go_to("/public/")
+    me.go_to("/#compose")
+    expect(me.page.locator("dialog.sheet")).to_have_count(1)
+    me.page.reload()
+    expect(me.page.locator(".nav-compose a")).to_be_visible()
+    expect(me.page.locator("dialog.sheet")).to_have_count(0)
+    me.page.go_back()
+    me.page.wait_for_url(f"{me.url}/public/")
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_all_tools_are_in_the_window_with_letters_of_twice_the_size(me: BrowserPage, width: int) -> None:
+    me.page.set_viewport_size({"width": width, "height": 640})
+    me.page.evaluate("document.documentElement.style.fontSize = '200%'")
+    me.page.locator(".nav-compose a").tap()
+    for tool in me.page.locator("dialog.sheet :is(.composer-body > .action, summary):visible").all():
+        expect(tool).to_be_in_viewport(ratio=1)
+    assert find_page_problems(me.page) == []
