@@ -57,7 +57,7 @@ class AlreadyVoted(Conflict):
 
 
 class OneChoiceOnly(VoteInvalid):
-    """There are several choices for a poll that takes one."""
+    """The vote has several choices, but the poll allows only one."""
 
     api_message = AlreadyVoted.message
 
@@ -275,7 +275,7 @@ class MediaQuotaReached(Conflict):
 
 
 class TransferNotFound(NotFound):
-    """The account has no export or import of this id, or it is over."""
+    """The account has no export or import with this id, or it has expired."""
 
     message = _("This archive does not exist, or no longer does.")
 

@@ -19,7 +19,7 @@ from timelines.api.fields import rename_error_fields
 
 
 class Access(NamedTuple):
-    """The scopes of an endpoint, of which a token needs one, and whether a token is needed at all."""
+    """The scopes of an endpoint (a token needs one of them), and whether a request needs a token."""
 
     scopes: Sequence[str | None]
     needs_token: bool
@@ -55,7 +55,7 @@ def endpoint(
 
 
 def constant(data: object, *scopes: str | None, needs_account: bool = False) -> AsyncView[...]:
-    """Return an endpoint that always returns `data`, for what the site does not have."""
+    """Return an endpoint that always returns `data`, for a feature that the site does not have."""
 
     @endpoint(*scopes, needs_account=needs_account)
     async def view(request: SiteRequest, /, **arguments: object) -> object:
@@ -67,7 +67,7 @@ def constant(data: object, *scopes: str | None, needs_account: bool = False) -> 
 def check_token(
     request: SiteRequest, scopes: Sequence[str | None], *, needs_account: bool = False, needs_token: bool = False
 ) -> None:
-    """Raise an error as `endpoint` does. Uploads call it before their body is read."""
+    """Check the token as `endpoint` does. The views of uploads call this before they read the body."""
     token = request.token
     if token is None:
         if needs_account or needs_token or (request.has_invalid_token and scopes != (None,)):

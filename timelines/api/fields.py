@@ -32,9 +32,9 @@ MAX_OFFSET = 60
 FALSE_TEXTS = frozenset({"0", "f", "false", "off", "no"})
 """All other texts are true, as in Rails. An empty text is an absent field."""
 KEPT_EMPTY = frozenset({"allowed_mentions", "fields_attributes"})
-"""The lists and objects of which an empty one means something else than an absent one."""
+"""The lists and objects for which an empty and an absent value differ in meaning."""
 KEPT_NULL = frozenset({"expires_in"})
-"""The values of which a null means something else than an absent one: a filter without an end."""
+"""The values for which null and an absent value differ in meaning: null is a filter without an end."""
 
 
 def api_fields(request: SiteRequest) -> FormFields:
@@ -52,7 +52,7 @@ def api_fields(request: SiteRequest) -> FormFields:
 
 @contextmanager
 def rename_error_fields(names: Mapping[str, str]) -> Iterator[None]:
-    """Name the fields of an error as in the API. `names` has these names by those of the services."""
+    """Rename the fields of an error. `names` maps the name of a field in the services to its name in the API."""
     try:
         yield
     except ApiError as error:

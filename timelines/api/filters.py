@@ -115,7 +115,7 @@ async def statuses(request: SiteRequest, group_id: int) -> list[Json]:
 async def add_status(request: SiteRequest, group_id: int) -> Json:
     """Filter one post, which the viewer must be able to see."""
     me, service = require_viewer_id(request), _service(request)
-    await service.group(me, group_id)  # raises FilterNotFound, whatever the fields are
+    await service.group(me, group_id)  # raises FilterNotFound before the fields are checked
     post_id = PostId(require_id(api_fields(request), "status_id"))
     entry = await request.services[ReadingService].post(post_id, viewer_id=me)
     return filter_status_entity(await service.add_post(me, group_id, entry.shown.id))

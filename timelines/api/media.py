@@ -29,7 +29,7 @@ async def check_file(request: SiteRequest) -> None:
 async def upload(request: SiteRequest) -> HttpResponse:
     me, media = require_viewer_id(request), request.services[MediaService]
     if request.pending_body is None:
-        await check_upload(request)  # a small body, which the handler read
+        await check_upload(request)  # the handler has read a small body before this check
     fields, files = api_fields(request), get_files(request, "file")
     if len(files) != 1:
         raise MediaInvalid({"file": _("Choose one picture.")})

@@ -127,7 +127,7 @@ def _grouped_kinds(fields: FormFields) -> list[NotificationKind]:
 async def _read_groups(request: SiteRequest, query: ApiPage, grouped: Collection[NotificationKind]) -> Groups:
     """Return the groups whose newest notifications are on the page, with all of their notifications.
 
-    So a group is on one page only. Its notifications are in one half of a day, which is read as a whole.
+    So each group is on one page only. All notifications of a group are in one half of a day, which is read completely.
     """
     groups: dict[str, list[VisibleNotification]] = {}
     shown: list[str] = []
@@ -266,7 +266,7 @@ def _policy_json(preferences: Collection[NotificationPreference]) -> Json:
 
 
 def selected_kinds(fields: FormFields) -> list[NotificationKind]:
-    """Return the kinds of `types[]` without those of `exclude_types[]`. Clients do not know kinds without a type."""
+    """Return the kinds of `types[]` without those of `exclude_types[]`, and no kinds without a type in the API."""
     types, excluded = fields.values_of("types"), fields.values_of("exclude_types")
     with_types = (kind for kind in KINDS.values() if kind.api_type and kind.api_type not in excluded)
     return [kind for kind in with_types if not types or kind.api_type in types]

@@ -62,7 +62,7 @@ def api_page(fields: FormFields, default: int = DEFAULT_API_LIMIT, maximum: int 
 
 
 def _cursor_field(fields: FormFields, name: str) -> int | None:
-    """Return the id in a field. Clients compute ids of Mastodon from a time; the result is the id of that time here."""
+    """Return the id in a field. An id of Mastodon, which clients compute from a time, becomes our id of that time."""
     text = fields.get(name, "")
     if len(text) > MASTODON_ID_MAX_DIGITS or not (text.isascii() and text.isdigit()) or int(text) <= MAX_ID:
         return id_field(fields, name)
@@ -88,7 +88,7 @@ def encode_edge(at: int, id: int) -> str:
 def entries_response(
     request: SiteRequest, data: Sequence[object] | Mapping[str, object], ids: Sequence[int], is_last: bool = False
 ) -> HttpResponse:
-    """Return a page whose cursors are the ids of its entries, newest first. After the last page there is no other."""
+    """Return a page whose cursors are the ids of its entries, newest first. The last page has no older page."""
     oldest, newest = (ids[-1], ids[0]) if ids else (None, None)
     return page_response(request, data, next_id=None if is_last else oldest, previous_id=newest)
 

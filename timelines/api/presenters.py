@@ -179,7 +179,7 @@ def _encoded_status(
 
 
 def _is_shown(summaries: Summaries, account_id: AccountId, handle: str) -> bool:
-    """Return whether the mentioned account is active. A cached id may belong to another handle after a restore."""
+    """Return whether the account is active and has the mentioned handle: a restore may change the id of a handle."""
     author = summaries[account_id].author if account_id in summaries else None
     return author is not None and author.is_visible and author.handle == handle
 

@@ -199,7 +199,7 @@ async def _update(request: SiteRequest) -> Json:
     has_new_preferences = _preferences(account.preferences, account, fields) != account.preferences
     kinds: tuple[PictureKind, ...] = ("avatar", "header")
     if request.pending_body is None and any(get_files(request, kind) for kind in kinds):
-        await check_upload(request)  # a small body, which the handler read
+        await check_upload(request)  # the handler has read a small body before this check
     texts = {name: fields.get(api_name) for name, api_name in TEXT_NAMES.items()} | _link_and_fields(account, fields)
     if texts["display_name"] == "":
         texts["display_name"] = account.handle
@@ -229,8 +229,8 @@ def _privacy(account: Account, fields: FormFields) -> bool | None:
 def _link_and_fields(account: Account, fields: FormFields) -> dict[str, str]:
     """Return the link and the fields that replace those of the profile, or {} if none were sent.
 
-    The link is the first field without a name or with LINK_FIELD, as `source` has it, unless a profile without a link
-    has this field. Fields without a value are left out.
+    The link is the first field that has no name or the name LINK_FIELD, as in `source`. If the profile has no link, a
+    field of this kind that the profile already has stays a field. Fields without a value are left out.
     """
     own = set[tuple[str, str]]() if account.link else {(each.name, each.value) for each in account.filled_fields}
     rows = [

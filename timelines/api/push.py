@@ -56,7 +56,7 @@ async def delete(request: SiteRequest) -> None:
 
 
 def _token_id(request: SiteRequest) -> str:
-    assert request.token is not None  # `endpoint` needs an account
+    assert request.token is not None  # the endpoints of this module require an account
     return request.token.id
 
 

@@ -38,7 +38,7 @@ Faults = dict[str, list[tuple[str, LazyText]]]
 async def create(request: SiteRequest) -> HttpResponse:
     """Create an account, by the rules and limits of the sign-up page. Return an access token of the account.
 
-    If staff has to approve the account, the token is valid from then on. The token of the request belongs to an app.
+    If staff has to approve the account, its token is invalid until then. The token of the request belongs to an app.
     """
     assert request.token is not None
     fields, services = api_fields(request), request.services

@@ -37,7 +37,7 @@ async def home(request: SiteRequest) -> HttpResponse:
 
 @endpoint("read:statuses")
 async def public(request: SiteRequest) -> HttpResponse:
-    """All accounts are accounts of this site, so `remote` is empty."""
+    """Return the public timeline. With `remote` it is empty, because all accounts are accounts of this site."""
     fields, me = api_fields(request), get_viewer_id(request)
     query = api_page(fields)
     if flag(fields, "remote"):
@@ -116,7 +116,7 @@ async def markers(request: SiteRequest) -> Json:
 
 @endpoint("write:statuses", needs_account=True)
 async def move_markers(request: SiteRequest) -> Json:
-    """Move the marker of home, also back, and the read mark of notifications, which moves forward only."""
+    """Move the marker of home forward or back, and the read mark of notifications forward only."""
     fields, me, moved = api_fields(request), require_viewer_id(request), dict[str, Json]()
     if (home := id_field(fields, "home[last_read_id]")) is not None:
         moved[HOME] = marker_json(await request.services[MarkerService].move(me, HOME, PostId(home), back=True))

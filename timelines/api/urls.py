@@ -33,7 +33,7 @@ OWN_EMPTY = constant([], "read", "read:statuses", "read:accounts", needs_account
 NO_TRANSLATIONS = constant({}, None)
 NO_REQUESTS = constant([], "read:notifications", needs_account=True)
 MERGED = constant({"merged": True}, "read:notifications", needs_account=True)
-"""Requests of filtered notifications do not exist: notifications are shown or dropped."""
+"""The site has no requests of filtered notifications, because it shows or drops notifications."""
 
 
 def route(

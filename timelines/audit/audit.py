@@ -116,7 +116,8 @@ class Audit:
         for _ in range(min(last_id, sample // KEYS_PER_SAMPLED_ACCOUNT)):
             account_id = random.randint(1, last_id)  # noqa: S311 - not a secret
             owned = owned_keys(account_id, config.follow_partitions, config.profile_partitions)
-            # An id that no account got has no keys; the first is that of the account.
+            # The first key is that of the account. If it is absent, only the existing keys are checked: perhaps no
+            # account has this id.
             exist = await self._context.store.execute_all([("EXISTS", key) for key in owned])
             yield [key for key, exists in zip(owned, exist, strict=True) if exists or exist[0]]
 

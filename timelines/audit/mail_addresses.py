@@ -15,7 +15,7 @@ from timelines.audit.reader import ABSENT, AuditReader
 
 class MailAddressChecks(Checks):
     async def accounts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Check that the index has the address of each account. Without it no link resets the password.
+        """Check that the index has the address of each account. Without the entry no link can reset the password.
 
         After a change of SECRET_KEY all digests differ, and the repair writes them again.
         """
@@ -36,8 +36,7 @@ class MailAddressChecks(Checks):
                 yield Discrepancy("address_unindexed", key, repair=claim if claimant == account_id else None)
 
     async def owners(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Check that each entry leads to the account with this address. Otherwise no other account can have the
-        address."""
+        """Check that each entry leads to the account with this address. A wrong entry blocks the address for others."""
         rows = await reader.read_each(checked, ("GET",))
         owners = {key: AccountId(int(owner)) for key, (owner,) in rows if owner is not None}
         addresses = await reader.execute_all(

@@ -106,7 +106,7 @@ class DemoLoader(Part):
             await self.accounts.set_picture(account_id=account_id, kind="avatar", name=row.name)
 
     async def _create_list(self, wanted: PublicList, people: Mapping[str, AccountId], now_ms: int) -> None:
-        """Create a public list, or complete that of an earlier load."""
+        """Create a public list, or complete the list that an earlier load created."""
         owner_id = people[wanted.owner]
         found = next((each for each in await self.lists.all_lists(owner_id) if each.title == wanted.title), None)
         list_id = (found or await self.lists.create(owner_id=owner_id, title=wanted.title, now_ms=now_ms)).id

@@ -35,8 +35,8 @@ class DigestService(Part):
     async def send_due(self) -> None:
         """Add the mails that are due. The id of a mail is that of its period, so a repetition sends no second one.
 
-        The next digest is scheduled first, so that an account that cannot be read delays no others. A crash in between
-        leaves this digest out.
+        The next digest is scheduled first, so that an account that cannot be read delays no others. If the process
+        crashes after that, this digest is not sent.
         """
         for account_id, due_ms in await self.mails.digests.oldest(DUE_PER_BATCH, until_ms=self.clock.now_ms()):
             row = await self.mails.find(account_id)
@@ -48,7 +48,7 @@ class DigestService(Part):
             missed = (self.clock.now_ms() - due_ms) // period_ms
             await self.mails.digests.add(account_id, due_ms + (missed + 1) * period_ms)
             account = await self.mail.accounts.find(account_id)
-            is_active = account is not None and account.is_active  # a suspended account gets none, but may come back
+            is_active = account is not None and account.is_active  # no mail while suspended; the next stays scheduled
             lines = await self._write_lines(account_id, self.clock.now_ms() - period_ms, row.language)
             if lines and is_active:
                 context, mail_id = {"lines": "\n".join(lines)}, f"{due_ms:014d}-digest"

@@ -67,7 +67,7 @@ LATEST_MS = 253_402_214_400_000
 def parse_time(text: str) -> int | None:
     """Return the time (Unix ms) of an ISO 8601 text, by default in UTC, or None for "". Raises TimeInvalid.
 
-    A leap second (RFC 3339, 5.7) is the second before. A name of the zone behind its offset (RFC 9557) changes nothing.
+    A leap second (RFC 3339, 5.7) becomes the second before. The name of a zone after its offset (RFC 9557) is ignored.
     """
     if not text:
         return None

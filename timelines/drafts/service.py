@@ -99,7 +99,7 @@ class DraftService(Service):
                     draft = structs.replace(draft, id=claimed_id if is_new else draft.id)
                 except IdempotencyConflict:
                     if is_new:
-                        raise  # a form may change a draft that exists, and keep its key
+                        raise  # the form of an existing draft keeps its key when its content changes
             await self.drafts.due.add(DuePost(account_id, draft.id), at_ms)
         await self._keep_pictures(account_id, draft, now_ms)
         stored = await self.drafts.save(account_id, draft, is_new=is_new)
@@ -144,7 +144,7 @@ class DraftService(Service):
         return existed
 
     async def _sync_due(self, due: DuePost) -> None:
-        """Update the due entry to the time of the draft. It is right after concurrent changes of two devices."""
+        """Update the due entry to the time of the draft, also if two devices change the draft at the same time."""
         for _attempt in range(MAX_COMPARISONS):
             at_ms = await self._find_time(due)
             if at_ms is None:
@@ -183,7 +183,7 @@ class DraftService(Service):
             with override(draft.language or get_language()):
                 reason = str(next(iter(error.fields.values()), error.message))
             fields = draft.fields
-            with suppress(Invalid):  # the form cannot be parsed, which is the reason
+            with suppress(Invalid):  # if the form cannot be parsed, all its posts stay
                 fields = await fields_left(self.publishing, _form_of(draft), due.account_id)
             refused = structs.replace(draft, fields=fields, scheduled_ms=None, error=reason)
             if await self.drafts.replace(due.account_id, draft, refused):
@@ -230,7 +230,7 @@ class DraftService(Service):
         draft = Draft(draft_id, form.content, now_ms, held_ms=now_ms, language=get_language() or "")
         due = DuePost(account_id, draft_id)
         await self.limits.enforce_bytes("drafts", account_id, len(encode_draft(draft)))
-        # Before the draft, so that no crash hides it from staff.
+        # Stored before the draft, so that no crash hides the draft from staff.
         await self.drafts.held.add(due, now_ms, keeps_time=True)
         await self._keep_pictures(account_id, draft, now_ms)
         if await self.drafts.save(account_id, draft, is_new=True) is None:
@@ -259,9 +259,9 @@ class DraftService(Service):
                 page.append((held.account_id, draft))
                 continue
             if draft is not None and draft.scheduled_ms is not None:
-                await self._sync_due(held)  # released, and interrupted after that
+                await self._sync_due(held)  # a release was interrupted after it changed the draft
             if draft is not None or at_ms < self.clock.now_ms() - UNFINISHED_MS:
-                await self.drafts.held.remove(held)  # decided, changed by its author, or never stored
+                await self.drafts.held.remove(held)  # the draft was decided, changed by its author, or never stored
         return page, queue[-1][1] if len(queue) == limit else None
 
     async def release(self, account_id: AccountId, draft_id: int, held_ms: int | None) -> None:

@@ -98,7 +98,7 @@ class ArchiveWriter:
 
     async def write(self, file: "File[bytes]") -> None:
         """Write the archive. Raises StoreError, OSError."""
-        self._total = 2 * await self.sources.author_timelines.count(self._id)  # two passes
+        self._total = 2 * await self.sources.author_timelines.count(self._id)  # the posts are read twice
         with zipfile.ZipFile(file, "w") as self._zip:
             await self._write("outbox.json", self._collection("outbox.json", self._activities()))
             context = await self._write_lists()
@@ -305,7 +305,7 @@ class ArchiveWriter:
         }  # fmt: skip
 
     async def _write_drafts(self, drafts: Iterable[Draft]) -> None:
-        """Write the drafts with their pictures, but for pictures that posts contain."""
+        """Write the drafts with their pictures, except pictures that posts contain."""
         values: list[Json] = []
         for draft in drafts:
             rows = await self.sources.media.find_all_own(self._id, draft.media_ids)
@@ -317,7 +317,7 @@ class ArchiveWriter:
         await self._write_json("drafts.json", values)
 
     async def _addresses(self, account_ids: Sequence[AccountId]) -> dict[AccountId, str]:
-        """Return the addresses of the accounts that exist, in the same order."""
+        """Return the addresses of the visible accounts, in the order of `account_ids`."""
         host = self.transfer.base_url.partition("://")[2]
         authors: dict[AccountId, Author] = {}
         for batch in batches(account_ids, ACCOUNTS_PER_READ):

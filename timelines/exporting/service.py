@@ -53,7 +53,7 @@ class ExportService(Service):
     # Transfers of both directions
 
     async def all(self, account_id: AccountId, kind: TransferKind) -> list[Transfer]:
-        """Return the transfers of one direction that are not over, the newest first."""
+        """Return the transfers of one direction that have not expired, the newest first."""
         now_ms = self.clock.now_ms()
         transfers = await self.transfers.all(account_id)
         return [each for each in transfers if each.kind == kind and each.expires_ms > now_ms]
@@ -66,7 +66,7 @@ class ExportService(Service):
         raise TransferNotFound
 
     async def require_none_running(self, account_id: AccountId, kind: TransferKind, except_id: int = 0) -> None:
-        """Raises TransferUnderWay if another transfer of this direction is running."""
+        """Raise TransferUnderWay if another transfer of this direction is running."""
         now_ms = self.clock.now_ms()
         if any(each.is_running(now_ms) for each in await self.all(account_id, kind) if each.id != except_id):
             raise TransferUnderWay
@@ -118,7 +118,7 @@ class ExportService(Service):
             await self.delete(account_id, transfer)
 
     async def sweep(self) -> None:
-        """Delete the files that belong to no transfer, or to one that is over."""
+        """Delete the files that belong to no transfer, or to an expired transfer."""
         now_ms, orphans = self.clock.now_ms(), []
         for name in await self.files.list_names(f"{FOLDER}/"):
             match = FILE_NAME.fullmatch(name.removeprefix(f"{FOLDER}/"))

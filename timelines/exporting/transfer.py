@@ -75,7 +75,7 @@ class Transfer(msgspec.Struct, frozen=True, array_like=True):
         return self.is_active and self.changed_ms >= now_ms - STALLED_MS
 
     def is_replaceable(self, now_ms: int) -> bool:
-        """Return whether it is an export, or an import that has not begun, at which no job works."""
+        """Return whether the transfer is an export, or an import that has not begun, and no job works at it."""
         return self.state in ("running", "ready", "failed") and not self.is_running(now_ms)
 
 

@@ -162,7 +162,7 @@ class FilterService(Service):
         return added
 
     async def find(self, account_id: AccountId, number: int, *, of_post: bool = False) -> KeywordFilter:
-        """Return the filter of a phrase, or with `of_post` that of a post. Raises FilterNotFound."""
+        """Return the filter with this number, of a phrase or with `of_post` of a post. Raises FilterNotFound."""
         for each in await self.filters.all(account_id):
             if each.id == number and (each.post_id if of_post else each.phrase):
                 return each

@@ -25,7 +25,7 @@ FILTERS_URL = "/accounts/filters/"
 async def index(
     request: SiteRequest, number: int = 0, error: FilterInvalid | FiltersCapReached | None = None
 ) -> HttpResponse:
-    """Show the filters. `error` belongs to the form of the filter `number`, or to that of a new one if it is 0."""
+    """Show the filters. `error` belongs to the form of the filter `number`, or for 0 to the form of a new filter."""
     filters = await request.services[FilterService].all(require_viewer_id(request))
     if error is not None:
         set_page_path(request, FILTERS_URL)

@@ -157,7 +157,7 @@ class EdgeList(Generic[Id]):
             ]
         )
         room = limit - len(ties)
-        if ties and 0 < room < len(newer):  # `ties` take places, so the page ends at another id
+        if ties and 0 < room < len(newer):  # `ties` fill a part of the pass, so it ends at another id
             newer, end = await self._pairs.execute_all(
                 [(*newer_than, 0, room + 1), (*newer_than, room - 1, 1, "WITHSCORES")]
             )

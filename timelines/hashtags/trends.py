@@ -136,7 +136,7 @@ class TrendService(Service):
         return self._cache[1]
 
     async def _newest(self) -> list[ExploredHashtag]:
-        """Return the hashtags of the newest public posts, those of most authors first."""
+        """Return the hashtags of the newest public posts; the hashtag with the most authors comes first."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
         posts = await self.posts.find_shown(post_ids)
         authors = await self.accounts.find_shown_authors({post.author_id for post in posts.values()})

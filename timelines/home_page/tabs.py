@@ -54,9 +54,9 @@ async def change(request: SiteRequest) -> HttpResponseBase:
 
 
 async def _load(request: SiteRequest, added: str = "") -> tuple[dict[str, str], list[str]]:
-    """Return the title of each possible tab by its name, and the names of the tabs in their order.
+    """Return the titles of all possible tabs by name, and the names of the chosen tabs in their order.
 
-    Public lists of others are possible if they are tabs, or `added`.
+    A public list of another account is possible if it is a tab, or if `added` is its name.
     """
     me, tabs = require_viewer_id(request), require_account(request).preferences.tabs
     lists, public_lists, tags = await run_together(

@@ -33,14 +33,14 @@ from timelines.text.post_text import remove_invalid
 
 CHUNK_LENGTH, ITEM_MAX_LENGTH = 64 * 1024, 4 * 1024 * 1024
 TWEETS = re.compile(r"(|.*/)(?:tweets?(?:-part\d+)?|data/js/tweets/\d{4}_\d\d)\.js", re.IGNORECASE)
-"""The files of tweets since 2019, `tweet.js` at first, and until then. The first group is the folder."""
+"""The paths of files with tweets since 2019 (at first `tweet.js`) and before. The first group is the folder."""
 NOTES = re.compile(r"note-tweets?(?:-part\d+)?\.js", re.IGNORECASE)
 TWEET_FOLDERS = ("tweets_media", "tweet_media")
 TWEETS_MAX_BYTES = 256 * 1024 * 1024
 """The size of the fields of all tweets, which are sorted in memory."""
 NOTES_MAX_BYTES = 64 * 1024 * 1024
 NO_ITEMS = re.compile(r'\s*\]\s*,\s*"orderedItems"\s*:\s*\[')
-"""The end of an empty list that the whole one follows under the same name, as Mastodon 4.3 writes."""
+"""The end of an empty list, and the beginning of the whole list under the same name. Mastodon 4.3 writes both."""
 Item = TypeVar("Item")
 _decoder = json.JSONDecoder()
 
@@ -55,9 +55,9 @@ class MarkedPost(NamedTuple):
 
 @dataclass(slots=True)
 class AccountArchive:
-    """An archive in an open file. `handle` is the account that gets the posts; by default the one it names.
+    """An archive in an open file. `handle` is the account that gets the posts; the default is that of the archive.
 
-    With the `base_url` of this site, boosts of its posts are no lines, but among the marked posts.
+    With the `base_url` of this site, `marked_posts` contains the boosts of its posts, and `lines` does not.
     """
 
     file: IO[bytes]
@@ -69,7 +69,7 @@ class AccountArchive:
     _note_files: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        """Raises ArchiveUnreadable."""
+        """Open the archive and find the files with its posts. Raises ArchiveUnreadable."""
         self.files = ArchiveFiles(self.file)
         paths = self.files.paths()
         outboxes = [path for path in paths if path.casefold().rpartition("/")[2] == "outbox.json"]

@@ -81,7 +81,7 @@ def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
 
 
 def _find_encoding(file: IO[bytes]) -> str:
-    """Return UTF-16 for a file with its mark, UTF-8 if it is that, else windows-1252."""
+    """Return UTF-16 if the file begins with a byte order mark, UTF-8 if it is valid UTF-8, else windows-1252."""
     start = file.read(2)
     file.seek(0)
     if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -120,7 +120,7 @@ class AccountListsImport(Part):
         self, account_id: AccountId, transfer: Transfer, file: IO[bytes], tally: Tally, now_ms: int,
         *, caller: Caller, progress: StoreProgress, record: RecordImported,
     ) -> None:  # fmt: skip
-        """Apply the rows that no earlier job has applied, or for a preview check them. A repetition changes nothing.
+        """Apply the rows that no earlier job has applied. For a preview, only check them. A repetition changes nothing.
 
         The follows of a new account have the limit of new accounts. Raises ArchiveUnreadable, StoreError.
         """

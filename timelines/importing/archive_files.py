@@ -28,13 +28,13 @@ MEMBER_MAX_BYTES = 1024 * 1024 * 1024
 """The largest member, and the largest size of all members with tweets."""
 TAR_MAX_BYTES = 4 * MEMBER_MAX_BYTES
 RATIO_MAX = 200
-"""How often a member that is read may be larger than its compressed form, above RATIO_FREE_BYTES."""
+"""The maximum ratio of the size of a member to its compressed size, if it is larger than RATIO_FREE_BYTES."""
 RATIO_FREE_BYTES = 16 * 1024 * 1024
 OUTBOX_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{(?s:.{0,60000})\"orderedItems\"")
-"""`outbox.json` alone: browsers unpack a zip, and one with videos is too large. X's archives need several files."""
+"""The start of an `outbox.json` without its archive: browsers unpack a zip, and a zip with videos is too large."""
 END_OF_ZIP = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))|PK\x06\x06(?=.{36}(.{8}))", re.DOTALL)
 """The record at the end of a zip, or of a large zip, with the number of bytes of the list of members."""
-END_MAX_BYTES = 66_000  # with the longest comment
+END_MAX_BYTES = 66_000  # the record with the longest possible comment
 UTF8_NAME = 0x800
 """The bit of a member of a zip whose name is UTF-8. Without it, programs of macOS write UTF-8, too."""
 READ_ERRORS = (
@@ -69,7 +69,7 @@ class ArchiveFiles:
     """The members of an open zip or tar, by their paths. `folder` is put before each path, once it is known."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Raises ArchiveUnreadable."""
+        """Open the archive and list its members. Raises ArchiveUnreadable."""
         self.folder = ""
         with readable():
             if _read_start(file).startswith(GZIP_MAGIC):
@@ -108,7 +108,7 @@ class ArchiveFiles:
         return self._by_name.get(clean_path(path).casefold().rpartition("/")[2]) if anywhere else None
 
     def open(self, member: Member) -> IO[bytes]:
-        """Open a member that is no bomb. Raises ArchiveUnreadable."""
+        """Open a member. Raises ArchiveUnreadable if a member of a zip is a link, or too large when it is unpacked."""
         if isinstance(self._archive, tarfile.TarFile):
             return cast(IO[bytes], self._archive.extractfile(cast(tarfile.TarInfo, member)))
         info = cast(zipfile.ZipInfo, member)
@@ -123,7 +123,7 @@ def size_of(member: Member) -> int:
 
 
 def clean_path(path: str) -> str:
-    """Return a path with slashes, composed characters, and without a leading slash or dot."""
+    """Return a path in NFC, with slashes, and without empty parts and parts that are only a dot."""
     parts = unicodedata.normalize("NFC", path).replace("\\", "/").split("/")
     return "/".join(part for part in parts if part not in ("", "."))
 
@@ -138,7 +138,7 @@ def _name_of(member: Member) -> str:
 
 
 def is_packed(file: IO[bytes]) -> bool:
-    """Return whether the file is a zip or a tar, packed or not, and no (packed) file of lines."""
+    """Return whether the file is a zip, or a tar with or without gzip. A file of lines is neither."""
     if zipfile.is_zipfile(file):
         return True
     start = _read_start(file)
@@ -170,9 +170,9 @@ def _open(file: IO[bytes]) -> zipfile.ZipFile | tarfile.TarFile:
 
 
 def _unpack(file: IO[bytes], unpacked: IO[bytes]) -> None:
-    """Write the unpacked bytes to a temporary file. Raises ArchiveUnreadable if they are many.
+    """Write the unpacked bytes to a temporary file. Raises ArchiveUnreadable if there are too many.
 
-    The members of a tar are read in any order, for which a compressed file would be unpacked again and again.
+    The members of a tar are read in any order. Without this file, each step back would unpack the archive again.
     """
     max_bytes = min(TAR_MAX_BYTES, max(RATIO_FREE_BYTES, RATIO_MAX * file.seek(0, SEEK_END)))
     file.seek(0)
@@ -186,7 +186,7 @@ def _unpack(file: IO[bytes], unpacked: IO[bytes]) -> None:
 
 
 def _pack(file: IO[bytes], packed: IO[bytes], name: str) -> None:
-    """Write a zip of one file."""
+    """Write a zip that contains only this file."""
     with zipfile.ZipFile(packed, "w") as archive, archive.open(name, "w", force_zip64=True) as member:
         shutil.copyfileobj(file, member)
 
@@ -217,7 +217,7 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
     file.seek(max(0, file.seek(0, SEEK_END) - END_MAX_BYTES))
     ends = END_OF_ZIP.finditer(file.read(END_MAX_BYTES))
     sizes = [int.from_bytes(end[1] or end[2], "little") for end in ends]
-    if any(size > DIRECTORY_MAX_BYTES and size != 0xFFFFFFFF for size in sizes):  # 0xFFFFFFFF: see the other record
+    if any(size > DIRECTORY_MAX_BYTES and size != 0xFFFFFFFF for size in sizes):  # 0xFFFFFFFF: see END_OF_ZIP
         raise ArchiveUnreadable("too_large", "it has too many members")
     opened = zipfile.ZipFile(file)
     if len(opened.namelist()) > MEMBERS_CAP:

@@ -25,7 +25,7 @@ CID_BYTES = 36
 PATH_MAX_BYTES = 512
 POSTS = "app.bsky.feed.post/"
 BOOSTS = "app.bsky.feed.repost/"
-SIGNATURE = b"\xa2eroots"  # follows the length of the header
+SIGNATURE = b"\xa2eroots"  # the bytes after the length of the header
 RECORD = re.compile(r"at://(did:[a-z]+:[A-Za-z0-9._:%-]{1,256})/([a-zA-Z.]+)/([A-Za-z0-9._~:-]{1,64})")
 PAGES = {
     "app.bsky.feed.post": "profile/{}/post/{}",
@@ -36,7 +36,7 @@ PAGES = {
 }
 """The kinds of records that a post can quote (app.bsky.embed.record), with their addresses on the web site."""
 BARE_NAME_ENDING = ".bsky.social"
-"""Put behind a name without a domain, which is no account of this site. Names of Bluesky have one."""
+"""Added to a name without a domain, so that it names no account of this site. Names of Bluesky have a domain."""
 
 
 def is_car(file: IO[bytes]) -> bool:
@@ -58,7 +58,7 @@ class BlueskyArchive:
     _did: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Raises ArchiveUnreadable."""
+        """Read the file, and find the root of its tree. Raises ArchiveUnreadable."""
         self._content = self.file.read(CAR_MAX_BYTES + 1)
         if len(self._content) > CAR_MAX_BYTES:
             raise ArchiveUnreadable("too_large")
@@ -80,7 +80,7 @@ class BlueskyArchive:
         return self._decode(*self._places[link])
 
     def _decode(self, start: int, end: int) -> Any:
-        """Return a value. Each is decoded alone, because values take up to 80 times as much memory as their bytes."""
+        """Decode one value. Not all are decoded together, because values take up to 80 times the memory of bytes."""
         if end - start > BLOCK_MAX_BYTES:
             raise ArchiveUnreadable("too_large")
         return libipld.decode_dag_cbor(self._content[start:end])
@@ -138,7 +138,7 @@ class BlueskyArchive:
 
 
 def split_car(content: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the header and the blocks of a CAR file begin and end. Raises ValueError, IndexError."""
+    """Yield the start and end of the header and of each block of a CAR file. Raises ValueError, IndexError."""
     at = 0
     while at < len(content):
         size, shift = 0, 0
@@ -154,7 +154,7 @@ def split_car(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _full_text(record: Json, embed: Json) -> str:
-    """Return the text with the whole URLs of its links, and with the URLs of its preview and of what it quotes."""
+    """Return the text with the whole URLs of its links, and with the URLs of its preview and of the quoted post."""
     text, parts, at = text_of(record, "text").encode(errors="replace"), list[bytes](), 0
     for start, end, url in sorted(_links(record)):
         if at <= start <= end <= len(text):
@@ -172,7 +172,7 @@ def _full_text(record: Json, embed: Json) -> str:
 
 
 def _web_address(uri: str) -> str:
-    """Return the page of a record of Bluesky, or ""."""
+    """Return the URL of the page that shows a record of Bluesky, or ""."""
     match = RECORD.fullmatch(uri)
     return "https://bsky.app/" + PAGES[match[2]].format(match[1], match[3]) if match and match[2] in PAGES else ""
 

@@ -10,7 +10,7 @@ from timelines.importing.lines import LineRefused
 TAGS_MAX = 5_000
 """The tags of a text. A tree of more, one inside the other, takes seconds."""
 FORMATS_MAX = 200_000
-"""The tags multiplied by those that the parser opens again in each paragraph, as the HTML Standard demands."""
+"""The most tags, multiplied by the number of FORMAT tags: the parser opens these again in each paragraph."""
 FORMAT = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)\b", re.IGNORECASE)
 BLOCKS = (
     "address, article, aside, blockquote, dd, div, dl, dt, figcaption, figure, footer, h1, h2, h3, h4, h5, h6, header, "
@@ -18,7 +18,7 @@ BLOCKS = (
 )
 HIDDEN = "script, style, template, noscript, title, svg, math, iframe, object"
 BREAK, BLOCK, PARAGRAPH, SPACE = "\x01", "\x02", "\x03", "\x04"
-"""Stand for line ends, and for a space that is kept. They are removed from the HTML before."""
+"""Placeholders for line ends, and for a space that is kept. The HTML is read without these characters."""
 MARKS = dict.fromkeys(range(1, 5))
 LINE_END = re.compile(r"[ \t\r\f]*\n[ \t\r\n\f]*")
 GAP = re.compile(r"[ \t\f]*[\x01-\x03][\x01-\x03 \t\f]*")
@@ -55,7 +55,7 @@ def html_to_text(html: str, name_mention: Callable[[str, str], str]) -> str:
 
 
 def _outermost(body: LexborNode, selector: str) -> Iterator[LexborNode]:
-    """Yield the first element until no element is left. The caller removes each element with its content."""
+    """Yield the first matching element until none is left. The caller removes each element with its content."""
     while (node := body.css_first(selector)) is not None:
         yield node
 

@@ -39,7 +39,7 @@ def is_true(value: object) -> bool:
 
 
 def focus_of(item: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """Return a focal point with coordinates from -1 to 1. Half a point is the middle."""
+    """Return a focal point with coordinates from -1 to 1. An absent or invalid point becomes the middle, (0, 0)."""
     value = item.get(name)
     if isinstance(value, list) and len(value) == 2 and all(type(each) in (int, float) for each in value):
         x, y = value

@@ -35,14 +35,14 @@ class LineRefused(ValueError):
 
 
 def check_length(text: str) -> str:
-    """Return a text that is short enough to be parsed. Raises LineRefused."""
+    """Return the text. Raises LineRefused if it is too long to be parsed."""
     if len(text) > TEXT_MAX_LENGTH:
         raise LineRefused("text_too_large")
     return text
 
 
 class SliceEnded(Exception):
-    """The time of a job is over. Another one continues after the row of this number."""
+    """The time of a job is over. Another job continues after the row `number`."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -64,11 +64,11 @@ class Tally:
 
     def refuse(self, number: int, reason: str) -> None:
         self.refused[reason] += 1
-        if reason != "repeated_id" and not reason.startswith("picture_"):  # for these reasons the line was read
+        if reason != "repeated_id" and not reason.startswith("picture_"):  # the line was read
             self.on_refused(number, reason)
 
     def refuse_row(self, number: int, error: Exception) -> None:
-        """Refuse a row for its reason, for the code of an error of the site, or for its fields."""
+        """Refuse a row. The reason is that of a LineRefused, the code of an ApiError, or else "fields"."""
         reason = "fields"
         if isinstance(error, LineRefused | ApiError):
             reason = error.reason if isinstance(error, LineRefused) else error.code
@@ -77,7 +77,7 @@ class Tally:
         self.refuse(number, reason)
 
     def stored(self) -> dict[str, dict[str, int]]:
-        """Return the fields of a transfer or of its job that have these counts."""
+        """Return the counts as fields of a transfer or of its job."""
         return {"counts": dict(self.counts), "refused": dict(self.refused.most_common(REASONS_CAP))}
 
 

@@ -1,4 +1,4 @@
-"""Keeps mentions of accounts of another site from naming accounts of this one."""
+"""Adds the host to mentions in posts of another site, so that they do not mention accounts of this site."""
 
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ def host_of(url: str) -> str:
 
 
 def add_host(text: str, host: str) -> str:
-    """Return the text with `host` behind each name without a host that would be a mention here."""
+    """Return the text with `host` after each mention that has no host."""
     if "@" not in text and "＠" not in text:
         return text
     return "".join(

@@ -75,8 +75,8 @@ def compute_shift(file: PostSource, now_ms: int) -> int:
 class PostsOptions:
     """`owner_id` gets all posts, even if the file names another author. Then they do not enter the public timeline.
 
-    New hashtags count for the limits of the `caller`, if there is one.
-    With the `base_url` of this site, posts of this site that the owner has are not imported again.
+    New hashtags count for the limits of the `caller`, if there is one. With the `base_url` of this site, its posts that
+    the owner still has are not imported again.
     """
 
     rules: RowRules

@@ -196,7 +196,7 @@ class ImportService(Service):
         account = await self.accounts.find(account_id)
         may_write = account is None or (account.is_active and account.silenced_until_ms <= self.clock.now_ms())
         if transfer.state == "importing" and not may_write:
-            if await self.transfers.last_imported(account_id, transfer.id):  # only an ended import can be undone
+            if await self.transfers.last_imported(account_id, transfer.id):  # to undo it, it must have ended
                 await self._finish(account_id, transfer, tally, "done", "restricted")
             else:
                 await self._finish(account_id, transfer, tally, "ready")  # the owner may confirm the import again later
@@ -209,10 +209,10 @@ class ImportService(Service):
         except SliceEnded as ended:
             if ended.number % REACTIONS_OFFSET < IMPORT_ROWS_CAP:
                 return False
-            await self._finish(account_id, transfer, tally, read_state, "too_large")  # later rows are left out
+            await self._finish(account_id, transfer, tally, read_state, "too_large")  # later rows are ignored
             return True
         except (ArchiveUnreadable, FileNotFoundError) as error:
-            state: TransferState = "failed" if transfer.state == "running" else "done"  # its posts can be undone
+            state: TransferState = "failed" if transfer.state == "running" else "done"  # it can be undone
             await self._finish(account_id, transfer, tally, state, getattr(error, "code", "unreadable"))
             return True
         await self._finish(account_id, transfer, tally, read_state)

@@ -12,7 +12,7 @@ from timelines.importing.mentions import add_host
 from timelines.publishing.edits import VERSIONS_CAP
 
 HOST = "twitter.com"
-"""Put behind the names of accounts of X, as programs that post from there to Mastodon do."""
+"""Added to the names of accounts of X, as by programs that copy posts from X to Mastodon."""
 TWEET_FIELDS = (
     "id", "id_str", "created_at", "full_text", "text", "lang", "in_reply_to_status_id_str", "in_reply_to_status_id",
     "possibly_sensitive", "entities", "extended_entities", "edit_info",
@@ -52,7 +52,7 @@ def version_ids(tweet: Json) -> list[int]:
 
 
 def link_versions(tweet: Json, former: list[Json], first_ids: dict[int, int]) -> Json:
-    """Return a tweet with its former versions. An edited tweet is known, also to replies, by the id of the first."""
+    """Return a tweet with its former versions. The tweet and replies to it get the id of its first version."""
     linked: Json = {}
     if first := first_ids.get(int(id_of(tweet) or 0)):
         linked = {FORMER: former, FIRST_ID: str(first)}
@@ -79,7 +79,7 @@ class Notes:
                 self._notes.setdefault(key, []).append((_parse_date(text_of(note, "createdAt")), text, core))
 
     def find(self, tweet: Json, text: str) -> tuple[str, Json]:
-        """Return the whole text of a tweet and its core, or the text itself."""
+        """Return the whole text of a tweet and the core of its note, or the text itself and {} if there is no note."""
         begin, at = _comparable(text), _parse_date(text_of(tweet, "created_at"))
         is_cut = "…" in text[-30:]
         near: list[tuple[timedelta, str, Json]] = []
@@ -143,7 +143,7 @@ def _file_of(id: str, media: Json) -> str:
 
 
 def _expand(text: str, urls: dict[str, str]) -> str:
-    """Return the text of a tweet unescaped, with whole names and whole URLs, which X does not escape."""
+    """Return the text of a tweet unescaped, with the host after names, and with whole URLs, which X does not escape."""
     parts, at = [], 0
     for match in SHORT_URL.finditer(text):
         url = urls.get(match[0], match[0])[:URL_MAX_LENGTH]
@@ -157,7 +157,7 @@ def _unescape(text: str) -> str:
 
 
 def _comparable(text: str) -> str:
-    """Return the begin of a text as a tweet and its note both have it."""
+    """Return a text in the form in which the texts of a tweet and of its note are compared."""
     plain = SHORT_URL.sub(" ", ESCAPED.sub(lambda match: html.unescape(match[0]), text))
     return " ".join(LEADING_MENTIONS.sub("", plain, count=1).replace("…", " ").split()).lower()
 

@@ -80,7 +80,7 @@ class MediaDeletion(Part):
             versions = await self.posts.find_versions(row.post)
             if any(each.id == row.id for version in versions for each in version.extra.media):
                 return 0
-            # An edit attaches its pictures before it is written, so that one may be under way.
+            # An edit attaches its pictures before it is written, so an edit with this picture may be under way.
             if row.unused_ms and row.unused_ms <= now_ms - RETRY_CHECK_MS:
                 return None
             if not row.unused_ms:

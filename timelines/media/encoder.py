@@ -46,13 +46,13 @@ DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 MAX_PIXELS = 33_177_600  # 7680 x 4320, Mastodon's limit
 METADATA_MAX_BYTES = 16 * 1024 * 1024
-"""One compressed text or profile of a PNG. Programs that generate pictures store what they did."""
+"""The most bytes of one compressed text or profile of a PNG. Programs that generate pictures store long texts."""
 MAX_FRAMES = 1_000
 MAX_FRAME_PIXELS = 300_000_000  # width x height x frames of an animation
 FULL_MAX_PIXELS = 8_294_400  # 3840 x 2160, as Mastodon's large size
 ANIMATION_MAX_PIXELS = 921_600  # of one frame: 1280 x 720
 ANIMATION_MAX_FRAME_PIXELS = 60_000_000  # of all frames; a long animation becomes smaller
-LOOPS_MAX, DURATION_MAX_MS = 65_535, 655_350  # the longest of WebP and of GIF
+LOOPS_MAX, DURATION_MAX_MS = 65_535, 655_350  # the most repetitions of WebP, the longest frame of GIF
 FULL_MAX_SIDE = 8_192  # pixels; the formats allow 16,383
 CROPPED_SIZES = {"avatar": ((400, 400), (96, 96)), "logo": ((400, 400), (96, 96)), "header": ((1500, 500), (600, 200))}
 """Kind -> full and small size. A picture of another kind keeps its proportions."""
@@ -98,7 +98,7 @@ def limit_process(cpu_s: int) -> None:
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(limit, (most, most))
-    # At the first limit SIGXCPU ends the process. At the second the kernel sends SIGKILL, as whoever kills a process.
+    # SIGXCPU at the first limit ends the process. The SIGKILL at the second would look like a kill from outside.
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
     os.nice(10)  # pages and other jobs go first
 
@@ -263,9 +263,9 @@ def _convert_to_srgb(picture: Image.Image, profile: bytes | None) -> Image.Image
 
 
 def _save(picture: Image.Image, file: IO[bytes], extension: str) -> None:
-    picture.info = {}  # Pillow would write comments and profiles that are found here
+    picture.info = {}  # Pillow would write the comments and profiles in it
     if extension == "jpg":
-        encoded = io.BytesIO()  # Pillow would not notice that a disk took a part of its last bytes
+        encoded = io.BytesIO()  # Pillow does not notice if a full disk stores a part of the last bytes
         picture.save(encoded, "JPEG", **JPEG_OPTIONS)
         file.write(encoded.getbuffer())
     else:
@@ -327,7 +327,7 @@ def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -
     max_pixels = min(ANIMATION_MAX_PIXELS, ANIMATION_MAX_FRAME_PIXELS // frames)
     size = fitting_size(picture.size, max_pixels, FULL_MAX_SIDE)
     loop = int(picture.info.get("loop", 0))
-    if isinstance(picture, GifImagePlugin.GifImageFile):  # a GIF states repetitions, and none if it is played once
+    if isinstance(picture, GifImagePlugin.GifImageFile):  # `loop` counts plays after the first; absent: one play
         loop = min(loop + 1, LOOPS_MAX) if loop or "loop" not in picture.info else 0
     scaled = ScaledFrames(picture, size, frames)
     still = Image.Image.copy(scaled)

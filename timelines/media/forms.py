@@ -19,7 +19,7 @@ PICTURES, PICTURE_NAMES = "media_attributes", ("id", "description", "focus")
 
 
 def parse_focus(fields: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return the focal point "x,y", each brought into -1.0 to 1.0, or None if it is absent. Raises MediaInvalid.
+    """Return the focal point "x,y", each clamped to -1.0..1.0, or None if it is absent. Raises MediaInvalid.
 
     Apps round beyond the edge, divide by the size of a view that is not shown yet, and write "0,5,-0,25" in languages
     with a decimal comma.

@@ -1,7 +1,7 @@
 """The URLs of pictures for apps, which send no token for files.
 
-Who has the URL of a picture of a post for followers sees the picture as long as the post has it. On a members-only site
-the URLs of all pictures have keys.
+The URL of a picture of a post for followers has a key: everybody who has the URL may see the picture while the post
+contains it. On a members-only site the URLs of all pictures have keys.
 """
 
 from django.conf import settings
@@ -26,7 +26,7 @@ def picture_link(name: str, size: PictureSize, needs_key: bool) -> str:
 
 def is_link_key(key: str, row: Media) -> bool:
     """Return whether the key is valid for this picture and the post that it belongs to now."""
-    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS) if key else ()  # no key, no digest to compare
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS) if key else ()  # without a key, no digest is needed
     return any(constant_time_compare(key, _key(row.name, row.post, secret)) for secret in secrets)
 
 

@@ -67,7 +67,7 @@ class TakesLong(Exception):
 
 
 class FilesUnavailable(StoreUnavailable):
-    """Files cannot be stored or read now. The job is repeated until they can, and its file counts as valid."""
+    """Files cannot be stored or read at present. The job is repeated until this works, and no file is refused."""
 
 
 @contextmanager

@@ -95,7 +95,7 @@ class MediaRows(Repository):
     # Checks
 
     async def schedule_check(self, names: Iterable[str], at_ms: int, *, earlier: bool = False) -> None:
-        """Schedule the check of the pictures. A stored time stays if it is earlier (`earlier`) or later (otherwise)."""
+        """Schedule the check of the pictures. The later of old and new time is kept, with `earlier` the earlier."""
         key = keys.media_checks()
         scores = [part for name in names for part in (at_ms, name)]
         if scores:

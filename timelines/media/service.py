@@ -219,8 +219,8 @@ class MediaService(Service):
     ) -> tuple[MediaAttachment, ...]:
         """Return the changed pictures as a post stores them, in this order. Raises PostInvalid, MediaInvalid.
 
-        `current` are the pictures that the post contains already. `attach` checks that no other post contains the
-        others, since a repeated request finds them in its own post.
+        `current` are the pictures that the post contains already. `attach` checks that no other post contains the new
+        ones; it knows the id of the post, in which a repeated request finds them.
         """
         ids = list(dict.fromkeys(media_ids))
         if len(ids) > MEDIA_PER_POST:
@@ -323,8 +323,8 @@ class MediaService(Service):
     ) -> ServedFile:
         """Return the file at a URL. Raises MediaNotFound if the viewer may not see it.
 
-        A picture is visible to viewers of its post, or to its owner before a post contains it. The key of its URL
-        permits it to all.
+        A picture is visible to viewers of its post, or to its owner before a post contains it. A request with
+        the key of its URL needs no account.
         """
         parsed = parse_name(name)
         row = None if parsed is None else await self.rows.find(parsed[0])

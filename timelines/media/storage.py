@@ -44,7 +44,7 @@ class TemporaryMedia(File):  # type: ignore[type-arg]  # Django is not generic a
 
     def measure(self) -> int:
         """Return the size in bytes after another process wrote the file."""
-        self.__dict__.pop("size", None)  # Django remembers it
+        self.__dict__.pop("size", None)  # Django cached the former size
         return os.fstat(self.descriptor).st_size
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ def measure_folder(folder: Path) -> tuple[int, int]:
 
 
 def open_descriptor(file: "File[bytes]") -> int:
-    """Return a descriptor of an open file. The file of another storage than a folder is copied first."""
+    """Return a descriptor of an open file. A file that has none, as from S3, is copied to a temporary file first."""
     try:
         return int(file.fileno())
     except (AttributeError, OSError):

@@ -34,7 +34,7 @@ async def check_upload(request: SiteRequest) -> None:
 async def upload(request: SiteRequest) -> HttpResponseBase:
     me, fields = require_viewer_id(request), get_form_data(request)
     if request.pending_body is None:
-        await check_upload(request)  # a small body, which the handler read
+        await check_upload(request)  # the handler has read a small body before this check
     files, media = get_files(request, "file"), request.services[MediaService]
     if len(files) != 1:
         raise MediaInvalid({"file": _("Choose one picture.")})
@@ -52,7 +52,7 @@ async def upload(request: SiteRequest) -> HttpResponseBase:
 
 
 async def show(request: SiteRequest, media_id: int) -> HttpResponseBase:
-    """Return a picture of the viewer as JSON, with 206 while it is encoded, as Mastodon does. Images get its file."""
+    """Return a picture of the viewer as JSON, with 206 while it is encoded. Redirect requests for images to the file."""
     row = await request.services[MediaService].find_own(require_viewer_id(request), media_id)
     if row.state == "ready" and request.META.get("HTTP_ACCEPT", "").startswith("image/"):
         return SeeOther(media_url(row.name, "small", row.extension))
@@ -85,7 +85,7 @@ async def file(request: SiteRequest, name: str, size: MediaSize, extension: str)
     response.headers["Content-Type"] = CONTENT_TYPES[extension]
     response.headers["Cache-Control"] = PUBLIC_CACHING if served.is_public else PRIVATE_CACHING
     response.headers["Content-Security-Policy"] = FILE_POLICY
-    if served.is_public or key:  # pages of other sites have no cookies of viewers here
+    if served.is_public or key:  # other sites request it without cookies of this site
         response.headers["Access-Control-Allow-Origin"] = "*"
     response.headers["Content-Disposition"] = f'inline; filename="{name}.{extension}"'
     return response

@@ -21,7 +21,7 @@ def group_notifications(entries: Iterable[VisibleNotification]) -> list[list[Vis
 
 
 def kinds_grouped_in_api(types: Collection[str] = ()) -> list[NotificationKind]:
-    """Return the kinds of these types that clients may group, or without types all such kinds."""
+    """Return the kinds with these types that clients may group; without `types`, all that they may group."""
     return [kind for kind in KINDS.values() if kind.is_grouped_in_api and (not types or kind.api_type in types)]
 
 
@@ -38,7 +38,7 @@ def group_key(entry: VisibleNotification, grouped: Collection[NotificationKind])
 
 
 def parse_group_key(key: str) -> tuple[NotificationKind | None, int]:
-    """Return the kind and the half day of a group; for an ungrouped notification None and its id. Raises NotFound."""
+    """Return the kind and the half day of a group, or None and the id of an ungrouped notification. Raises NotFound."""
     type, _, rest = key.partition("-")
     number = parse_id(rest.rpartition("-")[2])
     kinds = kinds_grouped_in_api([type])

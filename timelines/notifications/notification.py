@@ -45,7 +45,7 @@ class Notification(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The notifications of kinds and of one actor. None selects all."""
+    """A selection of notifications by kinds and by one actor. A field that is None restricts nothing."""
 
     kinds: Collection[NotificationKind] | None = None
     actor_id: AccountId | None = None

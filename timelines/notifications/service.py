@@ -172,7 +172,7 @@ class NotificationService(Service):
             if last is None or len(entries) > limit:
                 break
             edge = last
-            if round_number > 0 or len(entries) <= limit // 2:  # else few are hidden
+            if round_number > 0 or len(entries) <= limit // 2:  # many are hidden: read more
                 size = max(repository.UNREAD_BATCH, size * repository.BATCH_GROWTH)
         if len(entries) > limit:
             last = entries[limit - 1].id
@@ -180,7 +180,7 @@ class NotificationService(Service):
         return NotificationPage(page, last) if after is None else NotificationPage(page[::-1], None, last)
 
     async def delete(self, viewer_id: AccountId, ids: Collection[PostId] | None = None) -> None:
-        """Delete notifications, or all of them. A cause that is repeated notifies again."""
+        """Delete these notifications, or all if `ids` is None. If a cause occurs again, it notifies again."""
         if ids is None:
             await self.notifications.remove(viewer_id, PostId(MAX_ID))
         for id in ids or ():

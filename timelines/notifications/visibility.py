@@ -70,7 +70,7 @@ class NotificationVisibility(Part):
                 return None
             if entry is not None and kind.is_mention:
                 entry = mark_addressed(entry)
-            is_stored_boost = entry is not None and entry.original is not None  # by a release until 2026-11
+            is_stored_boost = entry is not None and entry.original is not None  # of a release until 2026-11
             if not is_stored_boost and (
                 (kind.has_post and each.post_id is not None and entry is None)
                 or causes.get(each.member, 0) is None

@@ -1,7 +1,7 @@
 """The three steps after a sign-up: a name and a picture, people to follow, and a first post. Each may be skipped.
 
 The preferences of an account contain the first step that is not skipped. A step is done if the account has an avatar or
-a bio, follows an account, or has a post, wherever it got them. Home shows a card until the steps are done or dismissed.
+a bio, follows an account, or has a post, from any page. Home shows a card until the steps are done or dismissed.
 """
 
 import secrets
@@ -90,7 +90,7 @@ async def save_profile(request: SiteRequest) -> HttpResponseBase:
         await services[AccountService].edit_profile(account_id=me, display_name=name, bio=bio, caller=request.caller)
         if files := get_files(request, "file"):
             if request.pending_body is None:
-                await check_upload(request)  # a small body, which the handler read
+                await check_upload(request)  # the handler has read a small body before this check
             await services[MediaService].set_profile_picture(
                 account_id=me, kind="avatar", content=files[0], crop=parse_crop(fields)
             )
@@ -113,7 +113,7 @@ async def show_people(request: SiteRequest) -> HttpResponseBase:
 
 
 async def _add_last_post(request: SiteRequest, me: AccountId, account: TemplateContext) -> None:
-    """Let an account without a bio be known by its last post."""
+    """Add the text of the last post of an account, which the page shows if the account has no bio."""
     page = await request.services[ReadingService].profile(AccountId(int(account["id"])), viewer_id=me, limit=1)
     account["last_post"] = " ".join(describe_post(entry.shown.post) for entry in page.entries[:1])
 

@@ -59,8 +59,8 @@ class PagePart(TypedDict, total=False):
 class PageRequest(msgspec.Struct, frozen=True, gc=False):
     """A part of a timeline: `limit` entries directly older than `before` or directly newer than `after`.
 
-    If `may_lag` is set, ids and counts may be one second old (docs/reference/topologies.md, "Read replicas"). Without
-    `shows_parents` replies have no line of the post that they answer, and these posts are not read.
+    If `may_lag` is set, ids and counts may be one second old (docs/reference/topologies.md, "Read replicas"). If
+    `shows_parents` is false, replies show no line of the post that they answer, and these posts are not read.
     """
 
     before: int | None = None

@@ -89,7 +89,7 @@ def attachment_json(attachment: MediaAttachment) -> dict[str, object]:
 def blurred(hashed: str, place: int) -> list[tuple[int, int, str]]:
     """Return column, row and color of the cells of a blurred picture, the `place`-th of a row of pictures.
 
-    A wrong blurhash has none. Each cell overlaps the next one in the template, so that no gap is seen.
+    An invalid blurhash has no cells. Each cell overlaps the next one in the template, so that no gap is seen.
     """
     try:
         rows = blurhash.decode(hashed, BLUR_COLUMNS, BLUR_ROWS)  # type: ignore[no-untyped-call]

@@ -358,7 +358,7 @@ def quote_html(quote: Quote, language: str) -> str:
 
 def entries_html(entries: Sequence[HydratedPost], *, are_pinned: bool = False) -> RenderedParts:
     """Return the `<li>` items of a timeline, joined from rendered templates."""
-    language = get_language() or ""  # one call, since it takes as long as joining an entry
+    language = get_language() or ""  # one call for all: it takes as long as joining an entry
     first = next((place for place, each in enumerate(entries[:ENTRIES_ON_A_SCREEN]) if shows_pictures(each)), None)
     is_first_picture = [place == first for place in range(len(entries))] if first is not None else repeat(False)
     return RenderedParts(map(_list_item_bytes, entries, repeat(language), repeat(are_pinned), is_first_picture))

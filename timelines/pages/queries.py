@@ -38,7 +38,7 @@ def parse_limit(query: QueryDict) -> int:
         return DEFAULT_LIMIT
     if not _INTEGER_PATTERN.fullmatch(text):
         raise MalformedRequest(fields={"limit": _("This is not a number.")})
-    return int(min(max(float(text), 1), MAX_LIMIT))  # a float takes no longer to parse if it has many digits
+    return int(min(max(float(text), 1), MAX_LIMIT))  # `int` is slow and limited for many digits
 
 
 def parse_cursor(query: QueryDict, decode: Callable[[str], Cursor]) -> Cursor | None:

@@ -1,7 +1,7 @@
 """Counts the accounts that react to a post, and stores the rankings of popular posts by language.
 
-All keys have the tag {popular}, so that a ranking of several languages is read at once.
-Twemproxy carries no ZUNION, but scripts.
+All keys have the tag {popular}, so that one script unites the rankings of several languages. Twemproxy
+supports scripts, but not ZUNION.
 """
 
 from collections.abc import Collection, Mapping
@@ -31,7 +31,7 @@ class PopularPosts:
         self._counts = DistinctRanking(store, POPULAR)
 
     async def count(self, account_id: AccountId, post_id: PostId, at_ms: int) -> bool:
-        """Count the account for the post. Return False if it counts already. May be repeated."""
+        """Count the account for the post. Return False if it was counted before. The call may be repeated."""
         return bool(await self._counts.count(account_id, [post_id], at_ms))
 
     async def withdraw(self, account_id: AccountId, post_id: PostId) -> bool:

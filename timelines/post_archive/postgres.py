@@ -154,7 +154,7 @@ class PostgresPool:
         return pool
 
     def _make_connection_class(self) -> type[Connection]:
-        """Return a class of connections that remembers why one could not be made. The pool only logs that."""
+        """Return a class of connections that stores the error of a failed connection. The pool would only log it."""
 
         class Recorded(psycopg.AsyncConnection[ArchivedBody]):
             @classmethod

@@ -100,7 +100,7 @@ class PostRepository:
         args = [author_id, "claimed"] if include_reserved else [author_id]
         touched = [*(build_key(post_id) for build_key in changed), *list_keys_of_post(post_id)]
         answer = await self._posts.write(*DELETE_POST_SCRIPT.command(touched, args))
-        if answer in (WAS_ARCHIVED, WAS_EDITED):  # an edit leaves the body of an archived post there (`_unarchive`)
+        if answer in (WAS_ARCHIVED, WAS_EDITED):  # `_unarchive` leaves the body of an edited post there
             await self._archive.remove([post_id], may_be_absent=answer == WAS_EDITED)
         return bool(answer)
 

@@ -16,7 +16,7 @@ _find_encoding: Callable[[str], Any] = webencodings.lookup
 _decode: Callable[[bytes, Any, str], tuple[str, Any]] = webencodings.decode
 STEPS_MAX = 50_000
 """The tags and attributes of a page that are read. Pages have these elements at their beginning."""
-TITLE_READ_LENGTH = 4_000  # Python converts no number of more digits
+TITLE_READ_LENGTH = 4_000  # `int` refuses longer numbers, as in `&#…;`
 _TAG = re.compile(r"<(?:(!--)|(/?[a-z][^\s/>]*+))", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"""[\s/]*+(?:(?P<end>>)|(?P<name>[^\s/>][^\s/>=]*+)
@@ -69,7 +69,7 @@ def decode_page(body: bytes, content_type: str) -> str:
 
 
 def _labels_of_page(body: bytes) -> Iterator[str]:
-    """Yield the labels of encodings that a page names for itself. It is ASCII there, so it is not UTF-16."""
+    """Yield the labels of encodings in the page. A page whose label can be read as ASCII is not in UTF-16."""
     metas = read_elements(body.decode("latin-1"))[1]
     for meta in metas:
         is_type = meta.get("http-equiv", "").lower() == "content-type"
@@ -111,7 +111,7 @@ def _elements(text: str, names: Collection[str] = ("meta",)) -> Iterator[tuple[s
 
 
 def _unescape_attribute(value: str) -> str:
-    """Unescape references, but none without a semicolon before a letter, a digit or "=" (`?a=1&copy=2`)."""
+    """Unescape references, except those without a semicolon before a letter, a digit or "=" (`?a=1&copy=2`)."""
     return _REFERENCE.sub(_unescape_reference, value) if "&" in value else value
 
 

@@ -37,7 +37,7 @@ class PreviewRepository(Repository):
 
 
 class ExpiredPreviews:
-    """The links of older posts whose previews readers of this process missed, each with a post. Once a day for a link.
+    """The links of older posts whose previews readers of this process missed, each with a post and once a day.
 
     Each process queues them every few seconds (socialsite/startup.py).
     """

@@ -60,7 +60,7 @@ class VerifiedLinkService(Part):
             await self._store(newest, verified, verified_ms=now_ms)
 
     def _due_links(self, account: Account) -> set[str]:
-        """Return the values that are a link with https to another site, not verified and not checked lately."""
+        """Return the values that are unverified links with https to another site, and that were not checked lately."""
         before_ms = self.clock.now_ms() - CHECK_INTERVAL_MS
         unverified = (each for each in decode_fields(account.fields) if not each.verified_ms)
         return {each.value for each in unverified if each.checked_ms < before_ms and is_verifiable(each.value)}

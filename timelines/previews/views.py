@@ -1,4 +1,4 @@
-"""The author removes the preview of a link from a post."""
+"""The view with which an author removes the preview of a link from a post."""
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _

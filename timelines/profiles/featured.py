@@ -39,7 +39,7 @@ class FeaturedService(Service):
     reading: ReadingService
 
     async def feature_hashtag(self, account_id: AccountId, tag: str) -> Account:
-        """Raises Invalid for a hashtag above FEATURED_HASHTAGS_CAP, and FieldErrors for a blocked word."""
+        """Feature a hashtag. Raises Invalid above FEATURED_HASHTAGS_CAP, and FieldErrors for a blocked word."""
         self.accounts.check_texts({"name": tag})
 
         def add(preferences: Preferences) -> Preferences:
@@ -58,7 +58,7 @@ class FeaturedService(Service):
         return await self._change(account_id, remove)
 
     async def endorse(self, account_id: AccountId, other_id: AccountId) -> Account:
-        """Raises Invalid if the other account is not followed, or if ENDORSEMENTS_CAP accounts are endorsed."""
+        """Feature another account. Raises Invalid if it is not followed, or if ENDORSEMENTS_CAP are featured."""
         ids = {*(await self.accounts.get(account_id)).preferences.endorsed_ids, other_id}
         not_followed = ids - await self.following.followed_among(account_id, ids)
         if other_id in not_followed:

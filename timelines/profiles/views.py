@@ -36,7 +36,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services, me = parse_page_request(request.GET), request.services, get_viewer_id(request)
     tab = _chosen_tab(request, handle)
     selection = SELECTION_BY_TAB.get(tab)
-    limit = 1 if tab == LIKES else query.limit  # the page shows none of these posts
+    limit = 1 if tab == LIKES else query.limit  # this tab shows none of these posts
     cut = PageRequest(query.before, query.after, limit, may_lag=me is None, selection=selection)
     with_marker = not (tab or wants_json(request))
     visit = await services[ProfileService].load_page(handle, cut, viewer_id=me, with_marker=with_marker)

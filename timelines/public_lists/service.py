@@ -1,8 +1,8 @@
 """Public lists: lists of accounts that everybody may read, and whose members a reader may follow at once.
 
 A list shows nobody against their will: it leaves out members that block the owner or are blocked, members that staff
-suspended or limited, and members that chose not to be suggested. A member may leave a list for good. Staff can take a
-list away by the setting `held_lists`.
+suspended or limited, and members that chose not to be suggested. A member may leave a list for good. Staff can
+hide a list by the setting `held_lists`.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -189,7 +189,7 @@ class PublicListService(Service):
             (result.followed if is_followed else result.requested).append(member_id)
 
     def is_public(self, account_list: AccountList) -> bool:
-        """Return whether the owner made the list public, and staff did not take it away."""
+        """Return whether the owner made the list public, and staff did not hide it."""
         return account_list.public_ms > 0 and str(account_list.id) not in self.site.settings.held_lists
 
     async def _find_owners(self, lists: Sequence[AccountList], viewer_id: AccountId | None) -> dict[AccountId, Author]:

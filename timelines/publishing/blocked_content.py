@@ -32,8 +32,8 @@ def compile_words(words: tuple[str, ...]) -> Mapping[str, list[KeywordFilter]]:
 
 
 def _lookup_words(text: str) -> set[str]:
-    """Return the words of a text. In scripts without spaces it contains letters without marks, because a word may end
-    at a mark."""
+    """Return the words of a text. In scripts without spaces they are characters without their marks, because a blocked
+    word may end before a mark."""
     return {word[0] if is_unspaced(word) else word for word in split_words(text)}
 
 

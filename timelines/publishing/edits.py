@@ -77,8 +77,8 @@ class EditService(Service):
                 raise PostUnconfirmed from error
 
     async def set_fold(self, post_id: PostId, *, is_folded: bool, warning: str, now_ms: int) -> Post:
-        """Put a content warning of staff on a post, or remove it. To remove it, `warning` is the author's own warning
-        or "".
+        """Put a content warning of staff on a post, or remove it. If it is removed, `warning` is the author's own
+        warning or "".
 
         A repeated call changes nothing. Raises PostNotFound, EditConflict, PostUnconfirmed.
         """
@@ -119,8 +119,8 @@ class EditService(Service):
     ) -> bool:
         """Store the job and the next version. Does nothing if the newest version has this content.
 
-        Return False if a worker has stored the version meanwhile, which also announces it. Edits of staff are not
-        limited by the number of versions, nor by what the author may see.
+        Return False if a worker has stored the version meanwhile; the worker also announces it. For staff, neither the
+        number of versions nor the author's right to see the parent is checked.
         """
         for _attempt in range(MAX_ATTEMPTS):
             former = await self.posts.find_value(post_id)

@@ -143,7 +143,7 @@ def redraft_fields(post: Post) -> FormFields:
 
 
 class FurtherPost(NamedTuple):
-    """A post of a thread that is published at once, after the first one."""
+    """A further post of a thread. The posts of a thread are published together, the first post first."""
 
     text: str
     media_ids: tuple[int, ...] = ()
@@ -180,7 +180,7 @@ class PostForm:
 
     @property
     def further_posts(self) -> list[FurtherPost]:
-        """The further posts without blank ones."""
+        """The further posts that are not blank."""
         return [each for each in self.further if not each.is_blank]
 
     @classmethod

@@ -40,7 +40,7 @@ class FirstLinks(Part):
             raise PostInvalid({"text": reason})
 
     async def find_refusal(self, author_id: AccountId, texts: Iterable[tuple[str, str]]) -> str:
-        """Return why texts, which would be shown at once, may not have links, or ""."""
+        """Return why these texts may not have links, or "". Staff would not look at them before they are shown."""
         if not await self._is_first_link(author_id, texts):
             return ""
         return _("The people who run this site look at your first links. Write them in a new post.")

@@ -282,7 +282,7 @@ class PublishingService(Service):
     ) -> Request:
         draft = await self._make_draft(author_id, text, in_reply_to, audience, key_digest)
         draft = structs.replace(draft, details=details)
-        if details is not None and details.poll is not None:  # a repeated request has the same duration
+        if details is not None and details.poll is not None:  # equal in a repeated request
             poll = structs.replace(details.poll, ends_ms=details.poll.ends_ms - now_ms)
             details = structs.replace(details, poll=poll)
         digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience, details)

@@ -113,7 +113,7 @@ async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> 
     if not pictures:
         return
     if request.pending_body is None:
-        await check_upload(request)  # a small body, which the handler read
+        await check_upload(request)  # the handler has read a small body before this check
     rows = []
     for file, description in pictures[:MEDIA_PER_POST]:
         try:
@@ -125,9 +125,9 @@ async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> 
 
 
 def change_form(fields: FormFields) -> bool:
-    """Do what a button of a page without scripts says to the form. Return whether to show the form again.
+    """Apply the button of a page without scripts to the form. Return whether to show the form again.
 
-    The value of `picture` is "up", "down" or "remove", and the id of a picture; that of `add` "pictures" or "post".
+    The field `picture` is "up", "down" or "remove" and the id of a picture; the field `add` is "pictures" or "post".
     """
     action, _space, media_id = fields.get("picture", "").partition(" ")
     ids = [value for value in fields.values_of("media_ids") if value]
@@ -221,6 +221,6 @@ async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     me, fields = require_viewer_id(request), get_form_data(request)
     keeps = fields.get("keep_pictures") == "on"  # the writer takes back a post and goes on writing
     await request.services[PublishingService].delete(account_id=me, post_id=post_id, keep_pictures=keeps)
-    if f"/{post_id}/" in fields.get("next", ""):  # the page of the deleted post
+    if f"/{post_id}/" in fields.get("next", ""):  # `next` is the page of the deleted post
         return SeeOther("/")
     return done(request, {"deleted": str(post_id)}, default="/")

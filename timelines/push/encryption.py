@@ -38,7 +38,7 @@ def encrypt_aesgcm(
     secret = _derive(_exchange(own_key, device_point), auth, b"Content-Encoding: auth\0", SECRET_BYTES)
     points = (device_point, encode_point(own_key.public_key()))
     context = b"\0P-256\0" + b"".join(len(point).to_bytes(2, "big") + point for point in points)
-    return _encrypt(b"\0\0" + plaintext, secret, salt, b"aesgcm" + context, b"nonce" + context)  # no padding
+    return _encrypt(b"\0\0" + plaintext, secret, salt, b"aesgcm" + context, b"nonce" + context)  # two bytes: no padding
 
 
 def _exchange(own_key: ec.EllipticCurvePrivateKey, device_point: bytes) -> bytes:

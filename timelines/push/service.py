@@ -33,7 +33,7 @@ class PushNotification(msgspec.Struct, frozen=True, tag="push"):
 
 
 class PushText(msgspec.Struct, frozen=True, tag="text"):
-    """Send a text to the device of a session of staff, which opens `path`. It is in the language of the device."""
+    """Send a text to the device of a session of staff, in the language of the device. A click on it opens `path`."""
 
     account_id: AccountId
     session_id: str

@@ -61,7 +61,7 @@ class PushSubscription(msgspec.Struct, frozen=True):
 
 
 def decode_base64(text: str) -> bytes:
-    """Return the bytes of a base64 text of either alphabet, with or without padding, or b"" if it is none."""
+    """Return the bytes of a base64 text of either alphabet, with or without padding, or b"" for another text."""
     try:
         return base64.urlsafe_b64decode(f"{text.rstrip('=')}==")  # too much padding is ignored
     except ValueError:
@@ -72,7 +72,7 @@ class VapidKey:
     """The key pair of the site, by which push services recognize it."""
 
     def __init__(self, secret: str) -> None:
-        """Read the private value in base64. Raises ValueError if it is none."""
+        """Read the private value in base64. Raises ValueError if the value is invalid."""
         self._private_key = ec.derive_private_key(int.from_bytes(decode_base64(secret), "big"), ec.SECP256R1())
         self.public_key = websafe_encode(encode_point(self._private_key.public_key()))
 

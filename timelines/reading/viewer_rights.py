@@ -206,7 +206,7 @@ class ViewerRights:
     def visible_parent(self, reply: Post) -> Post | None:
         """Return the post that a reply to another account answers, if its line may be shown.
 
-        It may if a thread shows the post without a filter, and a public timeline also if the post may be on it.
+        No filter may match the post. The viewer must see it in a thread, or for a public timeline on this timeline.
         """
         if not self.shows_parents or reply.reply_to_author_id == reply.author_id:
             return None
@@ -222,7 +222,7 @@ class ViewerRights:
         )
 
     def quoted_filter(self, post: Post, quoted: Post, matches: tuple[KeywordFilter, ...]) -> KeywordFilter | None:
-        """Return the filter among `matches` that hides a quoted post. A quote shows what a thread shows."""
+        """Return the filter among `matches` that hides a quoted post. Filters apply to quotes as in a thread."""
         return None if self._opens_on_purpose(post, quoted) else strongest_filter(matches, "thread")
 
     def _opens_on_purpose(self, post: Post, quoted: Post) -> bool:

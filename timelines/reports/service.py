@@ -196,9 +196,9 @@ class ReportService(Service):
     async def queue(
         self, staff_id: AccountId, after: int = 0, category: ReportCategory | None = None, *, only_own: bool = False
     ) -> tuple[list[QueueEntry], int | None]:
-        """Return the accounts with open reports but the staff member, the oldest report first, and the next cursor.
+        """Return the accounts with open reports, the oldest report first, and the next cursor.
 
-        If `only_own`, only accounts that the staff member has claimed are returned.
+        The staff member is left out. If `only_own`, only accounts that the staff member has claimed are returned.
         """
         now_ms = self.clock.now_ms()
         entries, next_after = await self.reports.queue(QUEUE_PAGE, after, category, staff_id if only_own else None)

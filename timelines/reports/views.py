@@ -58,7 +58,7 @@ async def show_form(request: SiteRequest) -> HttpResponseBase:
 async def send(request: SiteRequest) -> HttpResponseBase:
     """Report an account, or posts of it, and mute or block it if the reporter chose so.
 
-    A repetition is refused, but it mutes or blocks, too, because the first request may have ended before.
+    A repeated report is refused, but still mutes or blocks: the first request may have ended before it did so.
     """
     fields, me, services = get_form_data(request), require_viewer_id(request), request.services
     account, post = await _find_subject(request, fields)

@@ -77,7 +77,7 @@ async def autocomplete(request: SiteRequest) -> HttpResponseBase:
 
 
 def _rest_json(tag: str, typed: str) -> dict[str, str]:
-    """Return the completions of the typed letters. A client that adds it keeps them, such as the capitals of
+    """Return the rest of a hashtag after the typed letters. A client that appends it keeps their capitals, as in
     #DogsOfX."""
     return {"rest": tag.removeprefix(typed)} if tag.startswith(typed) else {}
 

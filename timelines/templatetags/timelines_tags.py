@@ -83,7 +83,7 @@ def _avatar(id: int, handle: str, name: str, url: str, size: str, is_link: bool)
 
 @register.simple_tag
 def plural_samples() -> list[int]:
-    """Return the least number of each plural form of the language: in English 0 and 1."""
+    """Return the smallest number of each plural form of the language, such as 0 and 1 in English."""
     samples: dict[str, int] = {}
     for n in range(PLURAL_SAMPLES):
         samples.setdefault(ngettext("1 new post", "{n} new posts", n), n)
@@ -97,7 +97,7 @@ def site_version() -> str:
 
 @register.simple_tag
 def kept(template_name: str) -> SafeString:
-    """Include a template without context, which is rendered once per language."""
+    """Include a template that needs no context. It is rendered once per language."""
     if settings.DEBUG:
         return render_to_string(template_name)
     return _render_cached(template_name, get_language())
@@ -105,7 +105,7 @@ def kept(template_name: str) -> SafeString:
 
 @lru_cache(maxsize=64)
 def _render_cached(template_name: str, language: str | None) -> SafeString:
-    """`language` is the active language; it is part of the cache key only."""
+    """Render a template. `language` is the active language, a part of the cache key."""
     return render_to_string(template_name)
 
 

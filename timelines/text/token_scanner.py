@@ -61,16 +61,16 @@ _TAG_ONLY = regex.compile(rf"[{_TAG}]{{1,{TAG_LENGTH_CAP}}}", regex.VERSION1)
 _LETTER = regex.compile(r"\p{L}")
 _NOT_A_HOST_END = regex.compile(r"[@%\\0-9]|:[^\s\p{P}]|://")
 _NOT_A_BARE_END = regex.compile(r"[@%\\0-9_(\p{Latin}\p{Cyrillic}\p{Greek}\p{M}]|:[^\s\p{P}]|://|-")
-_MENTION_CONTINUES = regex.compile(  # also names of other places: @name.example, @name:example.org, @name/package
+_MENTION_CONTINUES = regex.compile(  # also names that others use: @name.example, @name:example.org, @name/package
     r"[@＠\p{Latin}\p{M}]|://|[./-][A-Za-z0-9_]|[.:][\p{L}\p{M}\p{N}-]{1,63}+\.\p{L}"
 )
 _OWN_HOST_CONTINUES = regex.compile(r"[\p{L}\p{M}\p{N}_@＠-]|\.[\p{L}\p{N}]|:[0-9/]")
 _TAG_CONTINUES = regex.compile(r"[#＃]|://")
-_PATH_TRAILER = regex.compile(rf"[\p{{Terminal_Punctuation}}\p{{Line_Break=Quotation}}*@…|^{JOINERS}]")  # UTS 58, soft
+_PATH_TRAILER = regex.compile(rf"[\p{{Terminal_Punctuation}}\p{{Line_Break=Quotation}}*@…|^{JOINERS}]")  # UTS 58: soft
 
 
 def remove_begun_host(name: str) -> str:
-    """Return `name` for a `name@host` whose host is the begin of the own host, which a person still types."""
+    """Return `name` for `name@host` if the own host starts with `host`, which a person is still typing."""
     handle, at, host = name.partition("@")
     is_own = at and any(own.startswith(host.lower()) for own in own_hosts())
     return handle if is_own else name

@@ -44,7 +44,7 @@ class KeywordFilter(msgspec.Struct, frozen=True, array_like=True):
     post_id: int = 0
     """The one post that the filter hides, in place of a phrase. Only API clients make such filters.
 
-    A filter with neither matches nothing. It keeps a group that has neither yet.
+    A filter with neither matches nothing; it stores a group that is still empty.
     """
 
     @property

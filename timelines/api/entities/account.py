@@ -98,7 +98,7 @@ def _texts(texts: Iterable[tuple[ProfileText, str]], site_url: str | None) -> Js
                     for each in decode_fields(value)
                     if each.value
                 ]
-            case "name" | "link" | "moved":  # the name and the new profile are facts of the whole account
+            case "name" | "link" | "moved":  # `account_entity` has the name and the new profile
                 pass
             case _:
                 assert_never(text.kind)
@@ -143,7 +143,7 @@ def default_visibility(account: Account) -> str:
 
 
 def profile_entity(account: Json) -> Json:
-    """Return the entity Profile of `credential_account_entity`: the texts as they were typed."""
+    """Return the entity Profile of a `credential_account_entity`, with the texts as they were typed."""
     source = account["source"]
     settings = "privacy", "sensitive", "language", "quote_policy", "follow_requests_count"
     own = {name: value for name, value in source.items() if name not in settings}

@@ -31,7 +31,7 @@ def inline_html(text: str, site_url: str, handles: Collection[str] = (), rel: st
 
 
 def link_html(url: str, rel: str = REL) -> str:
-    """Return a link whose scheme and whose end are hidden, but copied. The host is never hidden."""
+    """Return a link that hides its scheme and its end; a selection copies them. It never hides the host."""
     scheme, separator, rest = url.partition("://")
     end = max(SHOWN_LENGTH, len(rest.partition("/")[0]) + 1)
     shown, hidden = escape(rest[:end]), escape(rest[end:])

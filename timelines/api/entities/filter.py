@@ -8,7 +8,7 @@ from timelines.visibility.filter import DEFAULT_PLACES, KeywordFilter
 
 
 def filter_summary(keyword_filter: KeywordFilter) -> Json:
-    """Return a filter without its keywords, as a post has it that the filter matches."""
+    """Return a filter without its keywords, as the entity of a matching post contains it."""
     until_ms = keyword_filter.until_ms
     return {
         "id": str(keyword_filter.group_id),

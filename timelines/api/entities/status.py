@@ -38,7 +38,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
     """
     shown, is_boost = entry.shown, entry.original is not None
     post, extra, viewer = shown.post, shown.post.extra, shown.viewer
-    url = site_url + post_url(entry.post.id, entry.author).removesuffix("/")  # clients take the id from the end
+    url = site_url + post_url(entry.post.id, entry.author).removesuffix("/")  # clients read the id from its end
     reply = entry.post  # a boost is no reply
     return {
         "id": str(entry.post.id),
@@ -79,7 +79,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
 
 
 def _is_for_followers(shown: HydratedPost) -> bool:
-    """Return whether only followers see the post. The author of a limited account sees what it chose itself."""
+    """Return whether only followers see the post. A limited author sees the visibility that the author chose."""
     is_own = shown.viewer is not None and shown.viewer.own
     return requires_follow(shown.post, structs.replace(shown.author, limited=False) if is_own else shown.author)
 
@@ -104,7 +104,7 @@ def card_entity(preview: LinkPreview, site_url: str, needs_keys: bool) -> Json:
 
 
 def quote_approval(shown: HydratedPost, preferred: QuotePolicy, may_quote: bool | None) -> Json:
-    """Return who may quote a post. `preferred` is the policy of the author for posts without one.
+    """Return who may quote a post. `preferred` is the policy of the author for posts without a policy.
 
     `may_quote` is True if the viewer may quote the post, and None if this was not read.
     """
