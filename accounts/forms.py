@@ -356,7 +356,7 @@ async def validate_password_form(
 ) -> dict[str, Any]:
     """Call `validate_form`, and check the rules for the new password in a thread. Raises FieldErrors, PasswordsBusy.
 
-    The password must not resemble the names of the account, which the form has if `account` is None.
+    The password must not resemble the names of the account, or the names in the form if `account` is None.
     """
     form.is_valid()
     names = {name: form.cleaned_data.get(name, "") for name in ("handle", "display_name")}

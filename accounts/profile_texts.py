@@ -107,7 +107,7 @@ class ProfileText(TextField):
         return [(field.name, field.value) for field in decode_fields(stored) if field.value]
 
     def join(self, texts: Mapping[str, str]) -> str:
-        """Return the text of its inputs, which may have others beside them. It is not cleaned."""
+        """Return the stored text for the values of its inputs, uncleaned. `texts` may contain more inputs."""
         if self.kind != "fields":
             return texts[self.name]
         return encode_fields(ProfileField(texts[name], texts[value]) for name, value in FIELD_INPUTS)
@@ -122,5 +122,5 @@ PROFILE_TEXTS: Final[dict[str, ProfileText]] = {}
 
 
 def split_texts(stored: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts that people write and read of stored texts by their names."""
+    """Split stored texts, given by their names, into the texts of their inputs."""
     return {input: part for name, text in stored.items() for input, part in PROFILE_TEXTS[name].split(text).items()}

@@ -82,7 +82,7 @@ class AccountService(AccountLookup, Service):
         `waits` is set, the account waits for approval. Raises FieldErrors, HandleTaken, PasswordsBusy.
         """
         handle, texts = self.check_new(handle, display_name, allow_reserved=allow_reserved)
-        if await self.accounts.is_handle_claimed(handle):  # avoids the slow hash; only the later claim is certain
+        if await self.accounts.is_handle_claimed(handle):  # avoids the slow hash; the later claim decides
             raise HandleTaken
         account = Account(
             handle=handle,
@@ -135,16 +135,16 @@ class AccountService(AccountLookup, Service):
         browser: KnownBrowser | None = None,
         keep: bool = False,
     ) -> Account | None:
-        """Return the active account of this handle, or confirmed mail address, and password.
+        """Return the active account with this handle, or confirmed mail address, and password, or None.
 
         Every failure takes the same time.
 
         The attempt is counted for the browser if the account was signed in with it before. Otherwise it is counted
         for the network. A failed attempt of this kind is also counted for the name, even if the name is unknown. A
-        handle and a mail address have two counters: one would tell that they belong to one account.
-        Raises RateLimited, PasswordsBusy, InvalidCredentials, and AccountSuspended if the password is right but the
-        account is suspended. If its owner has requested its deletion, the account is returned with `keep`, and the
-        caller takes the request back; without it DeletionPending is raised.
+        handle and a mail address have two counters: one counter would show that they belong to one account.
+        Raises RateLimited, PasswordsBusy. If the password is right, raises AccountWaiting, AccountSuspended, or
+        DeletionPending if the owner has requested the deletion. With `keep`, the account with a requested deletion is
+        returned, and the caller takes the request back.
         """
         account = await self.find_by_address(name) or await self.find_by_handle(name)
         is_known = caller is None or (

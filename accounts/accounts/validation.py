@@ -50,7 +50,7 @@ _INVISIBLE_IN_NAME = regex.compile(
     r"\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff]|(?<![^\x00-\x7f])[\u200c\u200d]++|[\u200c\u200d]++(?![^\x00-\x7f])"
 )
 """Invisible characters, with which names that look equal could differ. Joiners between non-ASCII characters stay."""
-BLANK = "\u2800"  # of Braille: a row of them would push the handle out of sight
+BLANK = "\u2800"  # the blank sign of Braille: many in a name would push the handle out of sight
 _STYLED_LETTERS = regex.compile(r"[[\p{L}&&[\u2100-\u2138]]\uff01-\uffdc\U0001d400-\U0001d7ff]++", regex.VERSION1)
 _FORBIDDEN_IN_LINK = regex.compile(rf"[[\s\p{{C}}\p{{Z}}<>\"\\`{{}}^]--[{characters.JOINERS}]]", regex.V1)
 

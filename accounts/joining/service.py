@@ -190,7 +190,7 @@ class JoiningService(Service):
         """
         text = check_text(text, "text", 1, forms.ANSWER_MAX_LENGTH)
         delete_ms = self.clock.now_ms() + values.REFUSAL_KEPT_MS
-        if (await self.accounts.get(account_id)).state == WAITING:  # else the entry may be that of another deletion
+        if (await self.accounts.get(account_id)).state == WAITING:  # otherwise the entry may belong to another deletion
             await self.accounts.accounts.deletions.add(account_id, delete_ms)
         await self._decide(account_id, decider_id, WAITING, text, delete_ms)
 
@@ -304,7 +304,7 @@ class JoiningService(Service):
         return code
 
     async def _return_use(self, text: str, handle: str) -> None:
-        """Subtract the use of a handle that is taken, unless another request has created this account by it.
+        """Remove the use of an invitation by a handle that is taken, unless the account was created with it.
 
         After any other error the handle keeps the use, since a concurrent sign-up of the handle may share it.
         """

@@ -21,7 +21,7 @@ _reset_tokens = PasswordResetTokenGenerator()
 
 
 def address_digest(address: str) -> str:
-    """Return the keyed digest under which the owner of an address is stored. Capital letters make no other address."""
+    """Return the keyed digest under which the owner of an address is stored. The case of letters does not matter."""
     return salted_hmac("accounts.mail.address", address.lower(), algorithm="sha256").hexdigest()[:32]
 
 
@@ -72,7 +72,7 @@ def is_reset_token(account: Account, address: str, token: str) -> bool:
 
 
 def _with_address(account: Account, address: str) -> Account:
-    """Return a copy with the attribute that Django's tokens also contain."""
+    """Return a copy of the account with `email`, which Django's tokens also contain."""
     copy = account.copy()
     copy.email = address  # type: ignore[attr-defined]
     return copy

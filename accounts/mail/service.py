@@ -136,7 +136,7 @@ class MailService(Service):
             raise Conflict
 
     async def forget_pending(self, account_id: AccountId) -> None:
-        """Forget the address that is not confirmed, and so end its link: a thief may have asked for it."""
+        """Forget the unconfirmed address, which ends its link: a thief of the session may have requested it."""
         await self.mails.change(account_id, pending="")
 
     async def forget(self, account_id: AccountId) -> None:

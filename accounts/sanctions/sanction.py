@@ -40,7 +40,7 @@ class SanctionedPost(msgspec.Struct, frozen=True, array_like=True):
     excerpt: str
     warning: str = ""
     is_for_followers: bool = False
-    """True if staff reads the beginning of the text only on the page of a report."""
+    """True for a post for followers. Staff reads the beginning of its text only on the page of a report."""
 
 
 class Appeal(msgspec.Struct, frozen=True, array_like=True):

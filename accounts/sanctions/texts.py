@@ -51,7 +51,7 @@ STARTING_TEXTS: Final[Mapping[SanctionKind, str | Promise]] = {
     "suspend": _("Your account has broken the rules of this site badly or repeatedly. We have suspended it."),
     "delete": _("Your account has broken the rules of this site badly or repeatedly. We are deleting it."),
 }
-"""What staff edits before the person reads it."""
+"""The texts with which the form of staff begins. Staff edits a text before the person reads it."""
 
 
 def describe_kind(kind: SanctionKind, until_ms: int) -> str:

@@ -51,7 +51,7 @@ class PendingLogins(Service):
 
 
 def _permission(account: Account) -> str:
-    """Return the hash of a session, and the time of a deletion that the log-in takes back."""
+    """Return the session hash of the account and the time of its requested deletion, which the log-in takes back."""
     return account.get_session_auth_hash() + (f" {account.delete_ms}" if account.is_leaving else "")
 
 

@@ -120,7 +120,7 @@ class SessionService(Service):
         return ended
 
     async def replace(self, former: SessionToken, token: SessionToken) -> None:
-        """End a session whose data and device another session has now."""
+        """End the session `former`, whose data and device the session of `token` has now."""
         await self.on_session_replaced(former.owner, former.session_id, token.session_id)
         await self.end(former.owner, former.session_id)
 

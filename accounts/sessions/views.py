@@ -126,7 +126,7 @@ async def check_sign_up(request: SiteRequest) -> HttpResponse:
 
 
 async def _find_handle_fault(request: SiteRequest, form: forms.SignUpForm) -> Mapping[str, LazyText]:
-    """Return why a well-formed handle cannot be had, by the name of its field, or an empty mapping."""
+    """Return why a valid handle is not available, by the name of its field, or an empty mapping."""
     if handle := form.cleaned_data.get("handle"):
         try:
             await request.services[JoiningService].check_handle(handle)
@@ -244,9 +244,10 @@ async def log_in_with_factor(request: SiteRequest) -> HttpResponse:
 
 
 async def _find_pending(request: SiteRequest, *, is_applicant: bool = False) -> Account:
-    """Return the account of the pending log-in. That of an applicant waits, or is approved meanwhile.
+    """Return the account of the pending log-in. Raises SignInRequired.
 
-    Another one may be suspended: its owner reads why after the second factor. Raises SignInRequired.
+    An applicant waits, or is approved meanwhile. Any other account may be suspended: its owner reads why after the
+    second factor.
     """
     account = await request.services[PendingLogins].find(request.COOKIES.get(settings.PENDING_LOGIN_COOKIE_NAME))
     states = (ACTIVE, WAITING) if is_applicant else (ACTIVE, SUSPENDED)
