@@ -224,7 +224,7 @@ async def _check_node(node: Node) -> Sequence[CheckMessage]:
 
 async def _check_replica(replica: Node) -> list[CheckMessage]:
     try:
-        await Node.execute_all(replica, [("PING",)])  # the method of a replica would let the master answer
+        await Node.execute_all(replica, [("PING",)])  # ReplicaNode.execute_all would ask the master
     except StoreError as error:
         hint = "Until it answers, its master answers all reads. Correct its address, or take it out of the URL."
         return [Warning(f"A replica does not answer: {error}", hint=hint, id="socialsite.W006")]

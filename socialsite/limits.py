@@ -77,7 +77,7 @@ class Caller:
     """The sender of a request. `account_id` is None for a visitor.
 
     Services take `Caller | None`. Commands, workers and imports pass None, because they have no limits. If `decisions`
-    is a list, the decisions of the limits are added to it, so that the response can tell them. The account may
+    is a list, the decisions of the limits are added to it, so that the response can name them. The account may
     not write until `silenced_until_ms`.
     """
 
@@ -88,7 +88,7 @@ class Caller:
     newcomer_until_ms: int = field(default=0, compare=False)
     """The time until which the account is new and has the limits of newcomers, or 0."""
     planned: int = field(default=1, compare=False)
-    """The number of actions that begin with this one. It is refused if a limit has no room for all of them."""
+    """The number of actions of which this is the first. It is refused if a limit has no room for all of them."""
 
 
 def find_newcomer_end_ms(created_ms: int, newcomer_days: int, now_ms: int) -> int:
@@ -315,7 +315,7 @@ class ActionLimits(Service):
 
 
 def _leave_room(rules: list[Rule], planned: int) -> list[Rule]:
-    """Return rules that grant a hit only if so many hits are possible."""
+    """Return rules that grant a hit only if `planned` hits are possible."""
     return rules if planned == 1 else [Rule(rule.name, max(1, (rule.limit or 0) - planned + 1)) for rule in rules]
 
 

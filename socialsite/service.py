@@ -14,7 +14,10 @@ class Part:
 
 
 class Service(Part):
-    """mypy accepts no other class in `services[Class]`, and no process starts without an object of each subclass."""
+    """The base of all services. mypy accepts no other class in `services[Class]`.
+
+    A process starts only with an object of each subclass.
+    """
 
 
 class ServiceNotBuilt(TypeError):

@@ -55,7 +55,7 @@ class ServiceConfig:
 
     @classmethod
     def from_settings(cls) -> Self:
-        """Return the values of the settings with the names of the fields, and of those with another name or unit."""
+        """Read the settings that have the names of the fields, and those with another name or unit."""
         names = [each.name for each in fields(cls)]
         values = {name: getattr(settings, name.upper()) for name in names if hasattr(settings, name.upper())}
         return cls(

@@ -9,7 +9,7 @@ _hosts: tuple[str, ...] = ()
 
 
 def set_own_site(url: str) -> None:
-    """Let `name@host` with the host of this URL, with or without its port, be `name`. The app calls this once."""
+    """Treat `name@host` as `name` if this URL has the host, with or without its port. The app calls this once."""
     global _hosts
     parts = urlsplit(url)
     hosts = [host.lower() for host in (parts.netloc, parts.hostname) if host]

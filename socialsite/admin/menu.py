@@ -16,7 +16,7 @@ OPS_PATH: Final = "/ops/"
 
 
 class Page(NamedTuple):
-    """A page that the menu names. The menu marks it on its own page and on those below `path` and `others`."""
+    """A page of the menu. It is marked as current on its own page and on the pages below `path` and `others`."""
 
     path: str
     label: Promise

@@ -290,7 +290,7 @@ class SanctionService:
                 await services.accounts.restrict(account_id, kind, until_ms)
             case "suspend" if in_force:
                 await services.accounts.suspend(account_id=account_id)
-            case "suspend" if not (await services.accounts.get(account_id)).is_leaving:  # the owner's deletion remains
+            case "suspend" if not (await services.accounts.get(account_id)).is_leaving:  # the owner's request remains
                 await services.joining.reinstate(account_id=account_id)
 
     async def _set_folds(self, posts: Collection[SanctionedPost], in_force: Collection[Sanction]) -> None:
@@ -306,7 +306,7 @@ class SanctionService:
     async def _tell(self, sanction: Sanction, kind: MailKind, text: str, at_ms: int) -> None:
         """Send a mail, if the account has an address. A repetition sends no second mail.
 
-        It has the handle itself and no account, because the account may be deleted when it is sent.
+        The mail of a deletion belongs to no account, because the account may be deleted when the mail is sent.
         """
         services, account_id = self._services, sanction.account_id
         row, account = await services.mail.find(account_id), await services.accounts.get(account_id)
@@ -327,7 +327,7 @@ class SanctionService:
     async def _choose_id(
         self, account_id: AccountId, kind: SanctionKind, text: str, id: SanctionId | None
     ) -> SanctionId:
-        """Return `id`, or a new id if another decision has it: its page was changed and sent again."""
+        """Return `id`, or a new id if another decision has `id`: a form was sent, changed and sent again."""
         (stored,) = await self._sanctions.find_many([(account_id, id)]) if id else [None]
         is_same = stored is None or (stored.kind, stored.text) == (kind, text)
         return id if id and is_same else SanctionId(self._services.ids.next_id())

@@ -139,5 +139,5 @@ async def count_processes(services: Services) -> ProcessCounts:
         "ZRANGE", processes_key(), now_ms, "+inf", "BYSCORE", "LIMIT", 0, PROCESSES_READ_MAX
     )
     sizes = await store.execute_all([("SCARD", members_key(name.decode())) for name in names])
-    present = sum(max(0, size - 1) for size in sizes)  # one member is a sentinel
+    present = sum(max(0, size - 1) for size in sizes)  # one member of a set is a sentinel
     return ProcessCounts(len(names), await services.outbox.count_workers(), present)

@@ -114,7 +114,7 @@ class SiteForm(forms.Form):
         if "rules" in values:
             values["rules"] = tuple(map(rule_text, values["rules"]))
         initial = {name: "\n".join(value) if name in LIST_SIZES else value for name, value in values.items()}
-        if data is not None and "group" in data:  # absent fields stay. A checkbox is absent if it is not checked
+        if data is not None and "group" in data:  # absent fields keep their values; an unchecked checkbox is absent
             absent = {name: each for name, each in initial.items() if name not in data and not isinstance(each, bool)}
             data = {**data, **absent} | {self.add_initial_prefix(name): value for name, value in absent.items()}
         super().__init__(data, initial=initial)

@@ -70,7 +70,7 @@ class Board(msgspec.Struct, frozen=True, omit_defaults=True):
         return {name: self.alerts[name] for name in NAMES if name in self.alerts and self.alerts[name].told_ms}
 
     def advance(self, results: Mapping[str, Finding | None], now_ms: int) -> tuple["Board", list[Event]]:
-        """Return the next state, and the messages to staff. A name without a result could not be checked, and stays."""
+        """Return the next state, and the messages to staff. A name without a result keeps its state."""
         alerts, events = dict(self.alerts), []
         past = [(name, end_ms) for name, end_ms in self.past if end_ms > now_ms - DAY_MS]
         for name, finding in results.items():
@@ -92,7 +92,8 @@ def advance(
 ) -> tuple[Alert | None, EventKind | None]:
     """Return the alert after a check.
 
-    It begins with the second check that finds it, and ends after two without that are `min_clear_ms` apart.
+    The alert begins with the second check in a row that finds the fault. It ends with a check without the fault, at
+    least `min_clear_ms` after the first such check.
     """
     if finding is None:
         if alert is None or not alert.told_ms:
@@ -103,14 +104,14 @@ def advance(
     if alert is None:
         return Alert(now_ms, finding, found_ms=now_ms), None
     alert = replace(alert, finding=finding, clear_ms=0, found_ms=now_ms)
-    if alert.told_ms and 0 <= now_ms - alert.told_ms < REMIND_AFTER_MS:  # below 0 if the clock was ahead at that time
+    if alert.told_ms and 0 <= now_ms - alert.told_ms < REMIND_AFTER_MS:  # below 0 if the clock was set back
         return alert, None
     return replace(alert, told_ms=now_ms), "remind" if alert.told_ms else "begin"
 
 
 class AlertRepository(Repository):
     async def load(self) -> Board:
-        """Return the board. One of another release counts as empty: its alerts are found again."""
+        """Return the board. The board of another release counts as empty: its alerts are found again."""
         stored = await self._jobs.execute("GET", keys.alert_board())
         try:
             return Board() if stored is None else msgspec.json.decode(stored, type=Board)

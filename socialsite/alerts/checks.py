@@ -174,7 +174,7 @@ async def check_disk(check: Check) -> Finding | None:
 
 def find_disks(services: Services, *, only_full: bool = False) -> list[tuple[str, int]]:
     """Return a folder of data, pictures or temporary files on each disk, and the free bytes of the disk."""
-    temporary = Path(tempfile.gettempdir())  # often a small disk of its own: only its share counts
+    temporary = Path(tempfile.gettempdir())  # often a small disk: only the share of free bytes counts
     folders = (temporary, Path(settings.MAIL_ROOT).parent, services.media_files.folder)
     by_disk = {os.stat(folder).st_dev: folder for folder in folders if folder is not None and folder.exists()}
     sizes = [(folder, shutil.disk_usage(folder)) for folder in by_disk.values()]

@@ -30,7 +30,7 @@ CHECK_TIMEOUT_S = 45.0
 
 class AlertWatch:
     def __init__(self, services: Services | None = None) -> None:
-        """Without `services` those of the web process are used, which may not be open yet."""
+        """If `services` is None, the services of the web process are used, which may not be open yet."""
         self._services = services
         self._board = Board()
         """The state of the alert `store`, if the stored board cannot be read."""

@@ -38,7 +38,7 @@ from timelines.search.indexing import SearchIndexer
 
 
 class AccountServices:
-    """The repositories, and the services that need no service of timelines but the publisher of live updates."""
+    """The repositories, and the services that need no service of timelines except the publisher of live updates."""
 
     def __init__(self, store: Store, clock: AnyClock, config: ServiceConfig) -> None:
         self.store = store

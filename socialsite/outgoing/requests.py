@@ -249,7 +249,7 @@ async def _deadline(timeout_s: float) -> AsyncIterator[None]:
 def join_url(base: str, url: str) -> str:
     """Return the absolute URL, with spaces and line ends read as browsers do (URL Standard, 4.4).
 
-    What is no URL stays as it is, and the guard refuses it.
+    A text that is no URL stays as it is, and the guard refuses it.
     """
     reference = url.strip(SPACES).translate(NO_LINE_ENDS).replace(" ", "%20")
     try:

@@ -105,7 +105,7 @@ class Quickstart:
 
     def run_processes(self, supervisor: Supervisor, listening: socket.socket, *, demo: bool) -> None:
         reading, _writing = os.pipe()  # the kernel closes the writing end when this process ends
-        os.environ.setdefault("SITE_URL", f"http://localhost:{self.address[1]}")  # of links in mails
+        os.environ.setdefault("SITE_URL", f"http://localhost:{self.address[1]}")  # for the links in mails
         factory = ProcessFactory([reading, listening.fileno()]) if adopt_orphans() else None
         supervisor.start([factory] if factory else [])
         supervisor.start([RedisProcess(EmbeddedServer(self.directory))])

@@ -18,7 +18,7 @@ def encode_pair(ids: tuple[int, int]) -> str:
 
 
 class TimeQueue(Generic[M]):
-    """A sorted set. `parse` reads a stored member, and `encode` is the reverse. `add_script` replaces ZADD."""
+    """A sorted set. `parse` decodes a stored member, and `encode` encodes it. `add_script` replaces ZADD."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class TimeQueue(Generic[M]):
         self._parse, self._encode, self._add_script = parse, encode, add_script
 
     async def add(self, member: M, at_ms: int, *, keeps_time: bool = False) -> None:
-        """Store the time of a member. With `keeps_time`, a member that is stored already keeps its time."""
+        """Store the time of a member. With `keeps_time`, a stored member keeps its time."""
         if self._add_script is not None:
             await self._component.write(*self._add_script.command([self._key], [at_ms, self._encode(member)]))
         else:
@@ -49,7 +49,7 @@ class TimeQueue(Generic[M]):
         return int(await self._component.execute("ZCARD", self._key))
 
     async def oldest(self, limit: int, after_ms: int = 0, until_ms: float = math.inf) -> list[tuple[M, int]]:
-        """Return the members of this time with their times, oldest first, without those of `after_ms`."""
+        """Return members with their times, after `after_ms` (exclusive) and up to `until_ms`, oldest first."""
         bounds = f"({after_ms}", until_ms, "BYSCORE", "LIMIT", 0, limit, "WITHSCORES"
         reply = await self._component.execute("ZRANGE", self._key, *bounds)
         pairs = zip(reply[::2], reply[1::2], strict=True)

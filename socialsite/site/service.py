@@ -67,7 +67,7 @@ class SiteService(Service):
             listener()
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        """Raise Invalid or SetByEnvironment if `change` would."""
+        """Raise Invalid or SetByEnvironment if `change` would raise it."""
         if self.from_environment & fields.keys():
             raise SetByEnvironment
         _edit(self.settings, fields)

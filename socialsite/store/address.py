@@ -213,7 +213,7 @@ class SentinelUrl:
 def reject_unknown_parameters(url: str, *parameters: str) -> None:
     """Raise ValueError if the URL has another query parameter, which is probably misspelt."""
     for name in parse_qs(url.partition("?")[2], keep_blank_values=True):
-        if "@" in name:  # the end of a password
+        if "@" in name:  # the query contains the end of a password
             raise ValueError(NO_PORT)
         if name not in parameters:
             raise ValueError(f"{name!r} is not among its parameters: {', '.join(parameters) or 'there are none'}")

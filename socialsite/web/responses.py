@@ -54,7 +54,7 @@ def page_response(
     name = template if isinstance(template, str) else _first_existing_template(tuple(template))
     context = page_context(request)
     html = render_page(name, {**context, **page}, use_cache=status < HTTPStatus.BAD_REQUEST)
-    if context["opens_warnings"]:  # cached entries do not depend on this choice of the viewer
+    if context["opens_warnings"]:  # cached entries are the same for both choices
         html = html.replace(WARNING_TAG, WARNING_TAG[:-1] + b" open>")
     return HttpResponse(html, content_type=HTML_UTF_8, status=status, headers=headers)
 

@@ -52,7 +52,7 @@ async def upload(request: SiteRequest) -> HttpResponseBase:
 
 
 async def show(request: SiteRequest, media_id: int) -> HttpResponseBase:
-    """Return a picture of the viewer as JSON, with 206 while it is encoded. Redirect requests for images to the file."""
+    """Return a picture of the viewer as JSON, with 206 while it is encoded. Redirect image requests to the file."""
     row = await request.services[MediaService].find_own(require_viewer_id(request), media_id)
     if row.state == "ready" and request.META.get("HTTP_ACCEPT", "").startswith("image/"):
         return SeeOther(media_url(row.name, "small", row.extension))

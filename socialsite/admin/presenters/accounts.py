@@ -27,7 +27,7 @@ def overview_page(
 ) -> TemplateContext:
     """Return the context of admin/account.html. `decisions` is the number of decisions and notes, None for all."""
     account, shown = case.account, case.sanctions[:decisions]
-    is_suspended = account.state == SUSPENDED and not account.is_leaving  # a leaving owner could come back
+    is_suspended = account.state == SUSPENDED and not account.is_leaving  # a leaving owner may come back
     return {
         "case": case,
         "account": account,

@@ -173,7 +173,7 @@ async def decide(request: SiteRequest, account_id: int, sanction_id: int) -> Htt
 
 
 def _decided(request: SiteRequest, sanction: Sanction, url: str, message: str) -> HttpResponseBase:
-    """Redirect to `url`. `next` of the form is for a step-up: it leads to the form, which would decide once more."""
+    """Redirect to `url`. The `next` of the form is for a step-up and leads to the form, which would decide again."""
     if wants_json(request):
         return json_response({"decision": sanction_json(sanction, request.services.clock.now_ms(), is_for_staff=True)})
     messages.success(request, message, fail_silently=True)

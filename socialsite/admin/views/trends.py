@@ -113,7 +113,7 @@ async def change(request: SiteRequest) -> HttpResponseBase:
 
 
 async def _parse_post(request: SiteRequest, text: str, *, is_held: bool) -> str:
-    """Return the id of the post of an address or id. To hold a post back, it has to exist. Raises PostNotFound."""
+    """Return the id of a post, given by its address or id. Raises PostNotFound. A post to hold back has to exist."""
     match = _POST_ID.search(text.strip())
     posts = get_services(request).repositories.posts
     if match is None or (is_held and await posts.find(PostId(int(match[1]))) is None):
@@ -141,6 +141,6 @@ async def _find_post_urls(request: SiteRequest, post_ids: Sequence[str]) -> dict
 
 
 def _edit(name: str, entry: str, is_added: bool, entries: Sequence[str]) -> tuple[str, ...]:
-    """Return the entries with or without one of them. The oldest allowed hashtag gives way: it can be allowed again."""
+    """Return the entries with or without `entry`. A full list of allowed hashtags loses its oldest."""
     edited = (*(each for each in entries if each != entry), *([entry] if is_added else []))
     return edited[-LIST_SIZES[name][0] :] if name == "allowed_hashtags" else edited

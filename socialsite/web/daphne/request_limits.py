@@ -5,11 +5,11 @@
   413.
 - Twisted closes the connection at a header line above 16 kB, without a status. Here it reads more, so that the site
   can respond with 431.
-- Twisted waits a minute after each byte, so a client that sends a byte now and then holds its connection for ever. Here
-  a request has a minute in all, and an address a maximum of bodies that are not complete.
+- Twisted waits a minute after each byte, so a client that sends a byte now and then never ends its request. Here a
+  request has a minute in all, and an address a maximum of unfinished bodies.
 - Twisted parses form fields, which the site does not use, and closes the connection if they are invalid. Here it does
   not parse them, so the site can respond with a page and status 400.
-- Twisted takes 3 us for each chunk of a body, and a chunk of one byte has five bytes beside it. Here a body of many
+- Twisted takes 3 us for each chunk of a body, and a chunk of one byte takes five more bytes. Here a body of many
   small chunks is refused with 400, and its connection is closed.
 - Twisted closes the connection if it cannot write a body to a file. Here the application gets the error, and responds.
 - autobahn handles any number of pings, pongs and fragments of a websocket, which take about 10 us each. It stores any
@@ -110,7 +110,7 @@ class LargeBodies:
         )
 
     async def _permit(self, request: Any, scope: Scope, max_bytes: int, size: int) -> None:
-        """Raise the limit if the account has no more unfinished bodies than it may have. Then read on."""
+        """Raise the limit of the body unless its account, or all accounts, have too many unfinished bytes. Read on."""
         try:
             account_id = await self._find_uploader(scope)
             if account_id is None or request.channel is None or size > max_bytes:
@@ -143,7 +143,7 @@ class LargeBodies:
 
     @staticmethod
     def count_chunk(request: Any, size: int) -> None:
-        """Count a chunk of a body. Raises Twisted's error, which is answered with 400, after too many small chunks."""
+        """Count a chunk of a body. After too many small chunks, raises Twisted's error, which is answered with 400."""
         request.chunks += 1
         request.received_bytes += size
         max_chunks = CHUNKS_MAX + request.received_bytes // CHUNK_MEAN_MIN_BYTES

@@ -81,7 +81,7 @@ def get_error_status(error: Exception | None) -> int:
 def shows_errors(
     show: Callable[..., Awaitable[HttpResponse]], *kinds: type[site.ApiError]
 ) -> Callable[[AsyncView[P]], AsyncView[P]]:
-    """Let `show` answer if the view raises one of the errors, with the error beside its field.
+    """Let `show` respond if the view raises one of the errors. The page shows the error beside its field.
 
     `show` takes the arguments of the view, and `error`. A JSON client gets the error itself.
     """

@@ -86,7 +86,7 @@ class HeadersMiddleware(Middleware):
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         is_open = request.path_info.startswith(OPEN_PREFIXES)
         response = await (self._respond_to_any_origin(request) if is_open else self._respond(request))
-        response.headers["Date"] = _date_header(int(time.time()))  # daphne sets none; apps compare it with their clock
+        response.headers["Date"] = _date_header(int(time.time()))  # daphne sends no Date; apps need it
         return response
 
     async def _respond(self, request: SiteRequest) -> HttpResponseBase:
@@ -97,7 +97,7 @@ class HeadersMiddleware(Middleware):
         leads_to_app = _leads_to_app(request)
         policy = "" if is_file else content_security_policy(_websocket_origin(request), leads_to_app)
         if leads_to_app:
-            headers["Cross-Origin-Opener-Policy"] = "unsafe-none"  # else a popup loses the page of the app
+            headers["Cross-Origin-Opener-Policy"] = "unsafe-none"  # otherwise a popup loses the page of the app
         headers._store.update(_common_headers(policy, is_page))
         if is_file and not response.cookies:
             del headers["Vary"]
