@@ -65,7 +65,7 @@ async def test_a_body_of_a_visitor_is_not_kept(daphne: DaphneProcess, path: str,
         writer.close()
 
 
-async def test_an_account_has_a_sum_of_unfinished_bodies(daphne: DaphneProcess) -> None:
+async def test_the_unfinished_bodies_of_an_account_have_a_maximum_sum(daphne: DaphneProcess) -> None:
     """The second import of 900 MB is refused while the first one is not ended, and accepted afterwards."""
     async with HttpBrowser(base_url=daphne.origin) as browser:
         await browser.sign_up("carol")
@@ -151,7 +151,7 @@ async def request_and_read_nothing(daphne: DaphneProcess, url: str) -> None:
 
 
 async def test_an_address_has_a_maximum_of_unfinished_bodies(daphne: DaphneProcess) -> None:
-    """Each has 60 kB in memory and is counted for no limit. A client on another address still sends its form."""
+    """Each body takes 60 kB of memory. A client on another address still sends its form."""
     clients = [begin_request(daphne, b"POST", 60_000) for _ in range(UNFINISHED_PER_ADDRESS)]
     refused = begin_request(daphne, b"POST", 60_000)
     with contextlib.suppress(ConnectionError):
@@ -172,7 +172,7 @@ async def test_an_address_has_a_maximum_of_unfinished_bodies(daphne: DaphneProce
 
 
 def begin_request(daphne: DaphneProcess, method: bytes, body: int = 0) -> socket.socket:
-    """Send a request without its last byte: that of its body, or the end of its head."""
+    """Send a request without the last byte of its body, or without the end of its head."""
     client = socket.create_connection(("127.0.0.1", daphne.port), timeout=90)
     head = b"%b /api/v1/apps HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % (method, daphne.port)
     client.sendall(head + (b"Content-Length: %d\r\n\r\n" % (body + 1) + b"a" * body if body else b""))

@@ -1,7 +1,7 @@
 """Every entry point takes time linear in the size of each text that it reads: four times the text, four times the time.
 
 The addresses are those of the URLconf, their fields those that the views read. The tables name the socket messages and
-the commands with the texts that they read; one that is missing in them fails a test.
+the commands with the texts that they read; a missing one fails a test.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Neither answers nor their timing reveal which accounts exist or in which state they are.
+"""Answers and their timing do not reveal which accounts exist or in which state they are.
 
 ATTACK_ROUNDS (20 pairs, 1000 in the long form) sets how many log-ins are timed, with the site's real hasher; the
 long form needs a quiet machine and `-o faulthandler_timeout=900`. A taken handle is public: its page shows it.

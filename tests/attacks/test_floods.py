@@ -220,7 +220,7 @@ async def slowest_page(daphne: DaphneProcess) -> float:
     return took
 
 
-async def test_bytes_before_the_socket_is_accepted_are_not_stored_without_limit(
+async def test_the_bytes_stored_before_a_socket_is_accepted_are_limited(
     daphne: DaphneProcess, world: World, redis_server: RedisServer
 ) -> None:
     os.kill(redis_server.pid, signal.SIGSTOP)  # the handshake waits for the session, and ends with 503 after 3 s

@@ -197,7 +197,7 @@ def test_no_message_ends_a_socket_or_stops_its_answers(daphne: DaphneProcess, fu
 
 
 async def still_answers(reader: SocketClient) -> None:
-    """Unsubscribe first: a socket has a cap on its timelines."""
+    """Check that the socket answers. Unsubscribe first, because a socket has a cap on its timelines."""
     for name in [m["timeline"] for m in reader.got if m["type"] == "subscribed"]:
         await reader.send({"type": "unsubscribe", "timeline": name})
     await reader.send({"type": "watch", "ids": []})

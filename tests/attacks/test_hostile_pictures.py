@@ -1,4 +1,4 @@
-"""Hostile pictures: each is refused or encoded anew, by a child process within its limits."""
+"""Hostile pictures: each is refused or encoded again, by a child process within its limits."""
 
 import io
 import json
@@ -164,7 +164,7 @@ def exif_with_gps() -> Image.Exif:
 
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP"])
-def test_nothing_private_is_left(format: str) -> None:
+def test_an_encoded_picture_has_no_private_data(format: str) -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     options: dict[str, object] = {"exif": exif_with_gps(), "icc_profile": profile}
     if format == "JPEG":
@@ -183,7 +183,7 @@ def test_nothing_private_is_left(format: str) -> None:
             assert word not in file
 
 
-def test_an_animation_stays_one_within_its_limits() -> None:
+def test_a_picture_of_a_post_stays_animated_and_an_avatar_does_not() -> None:
     result, full, small = encode(animation(40, (64, 48)))
     assert result["is_animated"] is True
     assert Image.open(io.BytesIO(full)).n_frames > 1
@@ -224,9 +224,9 @@ def test_the_largest_pictures_stay_within_the_memory(mode: str) -> None:
 PILLOW_TESTS = os.environ.get("PILLOW_TESTS", "")
 """The folder Tests/images of Pillow's source: `pip download --no-binary pillow --no-deps pillow`, then unpack it."""
 PILLOW_PARTS = 8
-"""No test takes three minutes."""
+"""The number of tests that share the pictures, so that each test takes less than three minutes."""
 JUDGES = ("exiftool", "identify")
-"""Programs that nobody here wrote: Debian's libimage-exiftool-perl and imagemagick."""
+"""Programs of others, which read metadata: Debian's libimage-exiftool-perl and imagemagick."""
 OF_THE_FORMAT = {"SourceFile", "ExifTool", "File", "JFIF", "RIFF", "Composite"}
 """Groups of exiftool that describe the file and its pixels."""
 

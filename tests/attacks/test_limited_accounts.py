@@ -1,4 +1,4 @@
-"""Strangers meet a limited account only on its profile, and nobody meets a suspended one.
+"""Strangers find a limited account only on its profile, and nobody finds a suspended account.
 
 Every page, endpoint, feed, file and stream is read.
 
@@ -112,7 +112,7 @@ async def test_strangers_find_no_text_of_a_limited_account(scenario: LimitedScen
 
 
 async def test_a_text_of_a_suspended_account_is_found_nowhere(scenario: LimitedScenario, site: Services) -> None:
-    """Its followers neither, also if the limit is undone meanwhile."""
+    """Its followers find no text either, also if the limit is undone meanwhile."""
     await site.accounts.restrict(AccountId(1), "limit", 0)
     fields = encode_fields([ProfileField(CANARY, CANARY)])
     await site.accounts.edit_profile(account_id=AccountId(1), display_name=CANARY, bio=CANARY, fields=fields)

@@ -1,4 +1,4 @@
-"""The API tells nobody of another account's private things: every endpoint is requested with Alice's ids.
+"""The API shows nobody the private things of another account: every endpoint is requested with Alice's ids.
 
 The addresses come from the URLconf, so that a new endpoint is tested automatically. Alice owns one of each thing.
 Bob follows her, Carol has no relation to her, Dave is blocked.
@@ -118,7 +118,7 @@ async def test_the_id_of_anothers_thing_is_answered_like_an_unknown_id(scenario:
 
 
 async def test_a_token_without_the_scope_reaches_nothing(scenario: Scenario, site: Services) -> None:
-    """What a token of `push` may call is what everybody may call."""
+    """A token of `push` may call only what everybody may call."""
     push = ApiClient(application, token=await create_token(site, "alice", "push"))
     everything = scenario.clients["alice"]
     for route in ROUTES:

@@ -94,7 +94,7 @@ async def test_no_header_takes_longer_than_a_page(daphne: DaphneProcess, name: s
 
 
 @pytest.mark.parametrize("name", ["Accept", "Content-Type"])
-async def test_lines_of_a_header_are_added_up(daphne: DaphneProcess, name: str) -> None:
+async def test_the_lines_of_one_header_are_limited_together(daphne: DaphneProcess, name: str) -> None:
     async with httpx.AsyncClient(base_url=daphne.origin, verify=PLAIN_HTTP) as client:
         assert (await client.get("/livez", headers=[(name, "a/b" + ";a=b" * 50)] * 6)).status_code == 431
 

@@ -76,7 +76,7 @@ def test_names_are_in_the_language_of_the_page_and_arrows_follow_its_direction(
 
 
 @pytest.mark.parametrize("typed", ["\u2764", "\u2764\ufe0f"])
-def test_an_emoji_is_found_by_itself(reader: OpenReader, own: HttpVisitor, typed: str) -> None:
+def test_an_emoji_is_found_by_typing_the_emoji(reader: OpenReader, own: HttpVisitor, typed: str) -> None:
     me = reader(own)
     me.go_to("/compose/")
     me.page.locator("[data-emoji]").click()

@@ -75,7 +75,7 @@ def test_an_account_is_muted_for_a_time_and_unmuted(me: BrowserPage, friend: Htt
 
 
 @pytest.mark.nightly
-def test_a_filter_hides_and_is_deleted(me: BrowserPage, friend: HttpVisitor) -> None:
+def test_a_filter_hides_posts_and_can_be_deleted(me: BrowserPage, friend: HttpVisitor) -> None:
     friend.publishes("what nobody wants to read")
     me.go_to("/accounts/filters/")
     tab_to(me.page, "#filter-phrase-0")

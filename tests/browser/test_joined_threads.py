@@ -85,7 +85,7 @@ def test_the_keyboard_opens_a_thread_and_walks_through_what_is_shown(reader: Ope
 
 
 def test_a_browser_that_cannot_tell_what_is_shown_walks_through_all_posts(reader: OpenReader, own: HttpVisitor) -> None:
-    """Safari before 17.4."""
+    """Safari before 17.4 is such a browser."""
     own.publishes("single")
     me = reader(own)
     me.page.add_init_script("delete Element.prototype.checkVisibility")

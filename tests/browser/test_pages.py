@@ -262,21 +262,21 @@ def states(table: Iterable[str]) -> list[ParameterSet]:
 
 
 @pytest.mark.parametrize("state", states(UNCHANGED))
-def test_an_unchanged_page_of_a_signed_in_reader(unchanged_scene: PageScenario, state: str) -> None:
+def test_a_page_that_no_test_changes_is_healthy(unchanged_scene: PageScenario, state: str) -> None:
     with open_page(unchanged_scene) as scene:
         UNCHANGED[state](scene)
         healthy(scene.reader, list(UNCHANGED).index(state))
 
 
 @pytest.mark.parametrize("state", states(STAFF))
-def test_a_page_of_staff(staff_scene: PageScenario, state: str) -> None:
+def test_a_page_of_staff_is_healthy(staff_scene: PageScenario, state: str) -> None:
     with open_page(staff_scene) as scene:
         STAFF[state](scene)
         healthy(scene.reader, list(STAFF).index(state))
 
 
 @pytest.mark.parametrize("state", states(SIGNED_IN))
-def test_a_page_of_a_signed_in_reader(scene: PageScenario, state: str) -> None:
+def test_a_page_of_a_signed_in_reader_is_healthy(scene: PageScenario, state: str) -> None:
     SIGNED_IN[state](scene)
     healthy(scene.reader, list(SIGNED_IN).index(state))
 
@@ -291,14 +291,14 @@ def test_each_state_of_a_page_of_a_visitor_is_healthy(
 
 
 @pytest.mark.parametrize("state", states(REFUSALS))
-def test_a_page_of_a_refusal(unchanged_scene: PageScenario, state: str) -> None:
+def test_the_page_of_a_refusal_is_healthy(unchanged_scene: PageScenario, state: str) -> None:
     with open_page(unchanged_scene) as scene:
         refuses(scene, *REFUSALS[state])
         healthy(scene.reader, list(REFUSALS).index(state))
 
 
 @pytest.mark.parametrize("state", states(REFUSALS_THAT_CHANGE))
-def test_a_page_of_a_refusal_that_changes_the_scene(scene: PageScenario, state: str) -> None:
+def test_the_page_of_a_refusal_that_changes_the_scene_is_healthy(scene: PageScenario, state: str) -> None:
     refuses(scene, *REFUSALS_THAT_CHANGE[state])
     healthy(scene.reader, list(REFUSALS_THAT_CHANGE).index(state))
 
@@ -312,13 +312,13 @@ def refuses(scene: PageScenario, status: int, act: Callable[[PageScenario], None
     assert answers[-1] == status
 
 
-def test_the_home_of_a_new_account(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_the_home_of_a_new_account_is_healthy(reader: OpenReader, visitor: SignUpVisitor) -> None:
     me = reader(visitor())
     me.go_to("/")
     healthy(me)
 
 
-def test_the_page_while_the_store_is_unreachable(scene: PageScenario) -> None:
+def test_the_page_of_an_unreachable_store_is_healthy(scene: PageScenario) -> None:
     pid = scene.site.processes()["redis"]
     scene.reader.go_to("/")
     scene.reader.page.locator("[data-composer] textarea").fill("words in bad times")
@@ -336,7 +336,7 @@ def test_the_page_while_the_store_is_unreachable(scene: PageScenario) -> None:
     scene.reader.complaints = [text for text in scene.reader.complaints if "response code: 503" not in text]
 
 
-def test_the_page_of_a_defect(scene: PageScenario) -> None:
+def test_the_page_of_a_defect_is_healthy(scene: PageScenario) -> None:
     html = render_to_string("errors/500.html", {"site_name": "Socialsite"})
     scene.reader.page.route("**/defect/", lambda route: route.fulfill(status=500, content_type="text/html", body=html))
     scene.reader.go_to("/defect/")

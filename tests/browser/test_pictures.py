@@ -270,7 +270,7 @@ def test_an_avatar_is_cropped_by_keyboard_and_shown_in_the_navigation(me: Browse
 
 
 @pytest.mark.nightly
-def test_a_page_without_pictures_loads_nothing_of_them(me: BrowserPage, own: HttpVisitor) -> None:
+def test_a_page_without_pictures_loads_no_script_for_pictures(me: BrowserPage, own: HttpVisitor) -> None:
     own.post("/posts/", text="only words")
     loaded: list[str] = []
     me.page.on("request", lambda request: loaded.append(request.url))
@@ -379,7 +379,7 @@ def test_a_single_picture_keeps_its_place_before_it_arrives(me: BrowserPage) -> 
 
 
 @pytest.mark.nightly
-def test_nothing_of_the_pictures_is_inaccessible_or_too_wide(me: BrowserPage) -> None:
+def test_pages_with_pictures_are_accessible_and_never_too_wide(me: BrowserPage) -> None:
     page = me.page
     rows = choose(page, PHOTO, TALL, GIF)
     wait_until_ready(rows, 3)

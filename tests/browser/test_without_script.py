@@ -28,7 +28,7 @@ def press(page: Page, name: str, *, exact: bool = True) -> None:
     page.locator("main").get_by_role("button", name=name, exact=exact).click()
 
 
-def test_publish_reply_and_delete(me: BrowserPage) -> None:
+def test_publishing_replying_and_deleting_work_without_a_script(me: BrowserPage) -> None:
     me.publish("plain words")
     expect(me.entries.locator(".post-text")).to_have_text(["plain words"])
     me.entries.first.get_by_role("link", name="Reply").click()
@@ -44,7 +44,7 @@ def test_publish_reply_and_delete(me: BrowserPage) -> None:
     expect(me.entries.locator(".post-text")).to_have_text(["plain words"])
 
 
-def test_follow_read_and_unfollow(me: BrowserPage, friend: HttpVisitor) -> None:
+def test_following_reading_and_unfollowing_work_without_a_script(me: BrowserPage, friend: HttpVisitor) -> None:
     friend.publishes("words of a friend")
     me.go_to(f"/@{friend.handle}/")
     press(me.page, f"Follow @{friend.handle}")
@@ -62,7 +62,7 @@ def test_follow_read_and_unfollow(me: BrowserPage, friend: HttpVisitor) -> None:
 
 
 @pytest.mark.nightly
-def test_lists_from_creation_to_deletion(me: BrowserPage, friend: HttpVisitor) -> None:
+def test_lists_work_without_a_script(me: BrowserPage, friend: HttpVisitor) -> None:
     friend.publishes("words for a list")
     me.go_to("/lists/")
     me.page.locator("[name=title]").fill("Good people")
@@ -96,7 +96,7 @@ def open_panel(page: Page) -> None:
 
 
 @pytest.mark.nightly
-def test_profile_password_sessions_and_log_out(me: BrowserPage) -> None:
+def test_settings_sessions_and_log_out_work_without_a_script(me: BrowserPage) -> None:
     me.go_to("/accounts/settings/")
     me.page.locator("[name=display_name]").fill("Plain Person")
     press(me.page, "Save")

@@ -75,10 +75,10 @@ class AccountWorld:
         self.deleted.append(account_id)
 
     async def _find_nobody(self, _address: str) -> None:
-        """No account has a mail address."""
+        """Return None for every mail address: no account has one."""
 
     async def _ignore(self, *_changed: object) -> None:
-        """A port that nothing listens to."""
+        """Do nothing. The tests do not need this port."""
 
     async def sign_up(self, handle: str = "alice", password: str | None = PASSWORD) -> Account:
         return await self.accounts.sign_up(handle=handle, password=password, now_ms=self.clock.now_ms())

@@ -110,7 +110,9 @@ async def test_a_mail_that_fails_at_any_stage_is_sent_at_the_next_try(services, 
     await work(services)
     assert (await state_of(services, alice)).state == "sent"
     assert len({message["Message-ID"] for message in smtp.messages}) == 1
-    assert len(smtp.messages) == (2 if stage == "END" else 1)  # the server had the first one, but could not say so
+    assert len(smtp.messages) == (
+        2 if stage == "END" else 1
+    )  # the server accepted the first one, but its answer was lost
 
 
 @pytest.mark.parametrize("stage", ["MAIL", "RCPT", "DATA", "END"])
@@ -128,7 +130,7 @@ async def test_a_mail_that_a_server_refuses_for_good_is_a_dead_letter(services, 
 
 
 async def test_a_mail_whose_every_try_fails_is_a_dead_letter(services, alice, clock, smtp, settings):
-    settings.EMAIL_PORT = 9  # nobody listens
+    settings.EMAIL_PORT = 9  # no server listens
     await services.mail.notify(alice, "password_changed")
     for delay_ms in (*RETRY_DELAYS_MS, 0):
         await work(services)

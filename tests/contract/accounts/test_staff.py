@@ -76,8 +76,8 @@ async def test_two_owners_who_remove_each_other_leave_one(world, store, is_liste
             await world.staff.set_role(account.id, "owner")
 
 
-async def test_a_late_request_of_a_removed_owner_does_not_restore_it(world, store):
-    """A process registers an owner of before when it opens a page. It may have read the account before its removal."""
+async def test_a_late_request_of_a_removed_owner_does_not_restore_the_role(world, store):
+    """A process adds an owner of an earlier release to the list. It may have read the account before the removal."""
     olga, alice = await become(world, "olga", "owner"), await become(world, "alice", "owner")
     await world.staff.set_role(alice.id, "")
     assert not await world.staff.has_listed_role(alice)
@@ -86,7 +86,7 @@ async def test_a_late_request_of_a_removed_owner_does_not_restore_it(world, stor
     assert await owners(world, olga, alice) == ["olga"]
 
 
-async def test_staff_of_before_without_a_role_are_owners(world, store):
+async def test_staff_of_earlier_releases_without_a_role_are_owners(world, store):
     olga = await become(world, "olga", "owner")
     key = keys.account(olga.id)
     await store.component("accounts")[key].execute("HDEL", key, "role")

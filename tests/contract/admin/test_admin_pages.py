@@ -38,7 +38,7 @@ async def test_every_node_reports_its_health(services: Services, world: World) -
     assert shares == [None] * len(nodes) or sum(share or 0 for share in shares) == pytest.approx(1)
 
 
-def test_the_share_of_zero_deliveries_is_absent(services: Services) -> None:
+def test_delivery_shares_of_no_deliveries_are_empty(services: Services) -> None:
     assert estimate_delivery_shares(services.store, 0) == {}
 
 

@@ -34,7 +34,7 @@ from timelines.audit.sampler import DamageCounts
 ROOT = Path(__file__).resolve().parents[3]
 
 
-async def test_processes_that_check_at_the_same_time_tell_an_alert_once(operator: OperatorMail, settings: Any) -> None:
+async def test_processes_that_check_at_the_same_time_send_an_alert_once(operator: OperatorMail, settings: Any) -> None:
     settings.ALERT_INTERVAL_S = 0.001
     await operator.choose(gets_summary=True)
     watches = [AlertWatch(operator.services) for _ in range(3)]
@@ -47,7 +47,7 @@ async def test_processes_that_check_at_the_same_time_tell_an_alert_once(operator
 
 
 @pytest.mark.nightly
-async def test_three_workers_tell_an_alert_once(redis_url: str) -> None:
+async def test_three_workers_send_an_alert_once(redis_url: str) -> None:
     async with open_services(redis_url) as services:
         with MailServer().running() as smtp:
             operator = await make_operator(services, smtp)

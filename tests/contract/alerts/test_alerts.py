@@ -1,4 +1,4 @@
-"""Each alert begins and ends with a real fault, and is told once at its begin and at its end."""
+"""Each alert begins and ends with a real fault, and sends one message when it begins and one when it ends."""
 
 import asyncio
 import contextlib
@@ -40,7 +40,7 @@ Step = Callable[[], Awaitable[object]]
 
 
 async def hold_alert(operator: OperatorMail, begin: Step, end: Step, title: str) -> None:
-    """Check that the operator is told once when the fault begins, and once when it ends."""
+    """Check that the operator gets one mail when the fault begins, and one when it ends."""
     assert await operator.check(2) == []
     await begin()
     assert await operator.check() == []
@@ -52,7 +52,7 @@ async def hold_alert(operator: OperatorMail, begin: Step, end: Step, title: str)
     assert await operator.check(2) == []
 
 
-async def test_a_dead_letter(operator: OperatorMail) -> None:
+async def test_a_dead_letter_is_an_alert(operator: OperatorMail) -> None:
     queue = operator.services.preview_queue
     await queue.create_group()
 
@@ -69,7 +69,7 @@ async def test_a_dead_letter(operator: OperatorMail) -> None:
     assert "1 job" not in operator.last_text()
 
 
-async def test_a_job_that_waits_too_long(operator: OperatorMail) -> None:
+async def test_a_job_that_waits_too_long_is_an_alert(operator: OperatorMail) -> None:
     queue = operator.services.media_queue
     old_ms = operator.services.clock.now_ms() - HOUR_MS
 
@@ -90,7 +90,7 @@ async def test_a_blocked_queue_of_mails_delays_no_mail_about_itself(operator: Op
     assert [str(each["Subject"]) for each in operator.smtp.to(ADDRESS)] == ["localhost: Jobs wait too long"]
 
 
-async def test_a_mail_that_is_late(operator: OperatorMail) -> None:
+async def test_a_late_mail_is_an_alert(operator: OperatorMail) -> None:
     queue, now_ms = operator.services.mail_queue, operator.services.clock.now_ms()
     job = SendMail(operator.sam.id, "1", "test", ADDRESS, "", now_ms - HOUR_MS)
 
@@ -103,7 +103,7 @@ async def test_a_mail_that_is_late(operator: OperatorMail) -> None:
     await hold_alert(operator, postpone, send, "Mails are not sent")
 
 
-async def test_a_discrepancy(operator: OperatorMail) -> None:
+async def test_a_discrepancy_is_an_alert(operator: OperatorMail) -> None:
     counts = DamageCounts(operator.services.store)
     await hold_alert(
         operator, lambda: counts.add({"x": 2}), lambda: counts.replace({}), "The integrity check found problems"
@@ -126,7 +126,7 @@ async def test_memory_near_its_limit_is_an_alert(plain_operator: OperatorMail, r
             await free()
 
 
-async def test_a_disk_that_is_nearly_full(operator: OperatorMail, settings: Any) -> None:
+async def test_a_nearly_full_disk_is_an_alert(operator: OperatorMail, settings: Any) -> None:
     with mounted_disk(DISK_MB) as disk:
         settings.MAIL_ROOT = disk.directory / "mail"
 
@@ -168,7 +168,7 @@ async def test_a_disk_of_another_machine_stays_in_the_alert(operator: OperatorMa
     assert await check("web-2", own_root) == ["Ended: A disk is nearly full"]
 
 
-async def test_a_backup_that_is_too_old(
+async def test_a_backup_that_is_too_old_is_an_alert(
     plain_operator: OperatorMail, settings: Any, redis_server: RedisServer, tmp_path: Path
 ) -> None:
     settings.ALERT_BACKUP_AGE_HOURS, settings.REDIS_URL = 48, redis_server.url
@@ -181,7 +181,7 @@ async def test_a_backup_that_is_too_old(
     )
 
 
-async def test_a_certificate_that_ends_soon_or_is_refused(
+async def test_a_certificate_that_ends_soon_or_is_refused_is_an_alert(
     operator: OperatorMail, settings: Any, tmp_path: Path
 ) -> None:
     folders = {days: tmp_path / str(days) for days in (2, 90)}
@@ -204,7 +204,7 @@ async def test_a_certificate_that_ends_soon_or_is_refused(
         await hold_alert(operator, lambda: use(2, trusts=False), lambda: use(90), "The certificate ends soon")
 
 
-async def test_a_worker_that_is_killed(plain_operator: OperatorMail, redis_server: RedisServer) -> None:
+async def test_a_killed_worker_is_an_alert(plain_operator: OperatorMail, redis_server: RedisServer) -> None:
     """The process that checks sends the mail itself, because no worker can."""
     operator, outbox = plain_operator, plain_operator.services.outbox
     await outbox.deregister("abad1dea")
@@ -233,7 +233,7 @@ async def test_a_worker_that_is_killed(plain_operator: OperatorMail, redis_serve
         worker.wait()
 
 
-async def test_a_server_that_cannot_write_its_file(settings: Any) -> None:
+async def test_a_server_that_cannot_write_its_file_is_an_alert(settings: Any) -> None:
     with mounted_disk(6) as disk, mail_server(settings) as smtp, RedisServer(directory=disk.directory) as server:
         async with open_services(server.url) as services:
             operator = await make_operator(services, smtp)
@@ -257,7 +257,7 @@ async def test_a_server_that_cannot_write_its_file(settings: Any) -> None:
             await hold_alert(operator, fill, empty, "Redis cannot write its data to disk")
 
 
-async def test_a_report_that_waits_for_a_day(operator: OperatorMail) -> None:
+async def test_a_report_that_waits_for_a_day_is_an_alert(operator: OperatorMail) -> None:
     store, keyed = operator.services.store, (keys.open_reports(), keys.report_queue())
     old_id = id_at(operator.services.clock.now_ms() - 2 * DAY_MS)
 
@@ -280,7 +280,7 @@ async def test_an_appeal_alerts_the_operator(operator: OperatorMail) -> None:
     )
 
 
-async def test_a_replica_that_is_killed(settings: Any) -> None:
+async def test_a_killed_replica_is_an_alert(settings: Any) -> None:
     async with replicated_server() as servers, open_services(servers.master.url) as services:
         with mail_server(settings) as smtp:
             operator = await make_operator(services, smtp)

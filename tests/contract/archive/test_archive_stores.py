@@ -150,7 +150,7 @@ def files_beside(path: Path) -> list[Path]:
 
 async def threads_ended(before: set[threading.Thread]) -> bool:
     async with asyncio.timeout(20):
-        while set(threading.enumerate()) - before:  # noqa: ASYNC110 - a thread tells nobody
+        while set(threading.enumerate()) - before:  # noqa: ASYNC110 - the end of a thread sends no signal
             await asyncio.sleep(0.01)
     return True
 

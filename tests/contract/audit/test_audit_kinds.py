@@ -70,7 +70,7 @@ async def _file_without_export(town: SampleSite) -> None:
 
 
 def _report_with(*command: object) -> Damage:
-    """Return a damage: a command after a report with a post was stored."""
+    """Return a damage that stores a report with a post and then runs the command."""
 
     async def damage(town: SampleSite) -> None:
         made = await town.services.reports.report(

@@ -190,7 +190,7 @@ def test_a_time_is_read_as_iso_8601_and_rfc_3339_and_rfc_9557_write_it(text: str
 
 
 @pytest.mark.parametrize("text", ["2031-07-24T09:59:60Z", "2031-07-24 11:59:60.000+02:00"])
-def test_a_leap_second_is_the_second_before(text: str) -> None:
+def test_a_leap_second_is_read_as_the_second_before_it(text: str) -> None:
     """ethlo/itu#4, ariebovenberg/whenever#90; some programs write one at any minute (time-rs/time#674)."""
     assert parse_time(text) == 1_942_653_599_000
 

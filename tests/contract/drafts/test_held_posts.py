@@ -65,8 +65,8 @@ async def test_a_first_post_with_a_link_is_held_and_published_after_its_release(
     assert len(await texts_of(services, alice)) == 2
 
 
-async def test_a_first_post_without_a_link_is_published_and_frees_no_links(services: Services, alice: Person) -> None:
-    """Else a harmless first post would open the door for all links."""
+async def test_a_first_post_without_a_link_allows_no_later_link(services: Services, alice: Person) -> None:
+    """Otherwise one harmless post would allow all later links."""
     await publish(services, alice, "hello")
     with pytest.raises(PostHeld):
         await publish(services, alice)
@@ -208,17 +208,17 @@ async def test_a_crash_between_the_steps_of_holding_and_releasing_loses_nothing(
 ) -> None:
     now_ms = services.clock.now_ms()
     drafts = services.repositories.drafts
-    await drafts.held.add(DuePost(alice.id, 77), now_ms)  # dies before the draft is stored: a young entry stays
+    await drafts.held.add(DuePost(alice.id, 77), now_ms)  # a crash before the draft is stored: the young entry stays
     await drafts.held.add(DuePost(alice.id, 78), now_ms - 2 * HOUR_MS)
     with pytest.raises(PostHeld):
         await publish(services, alice)
     (draft,) = await held_of(services)
     assert await services.drafts.count_held() == 2
-    await drafts.due.add(DuePost(alice.id, draft.id), now_ms)  # release dies before it changes the draft
+    await drafts.due.add(DuePost(alice.id, draft.id), now_ms)  # a crash before `release` changes the draft
     await services.drafts.publish_due()
     assert [each.id for each in await held_of(services)] == [draft.id]
     await services.drafts.release(alice.id, draft.id, draft.held_ms)
-    await drafts.held.add(DuePost(alice.id, draft.id), now_ms)  # release dies before it removes the entry,
+    await drafts.held.add(DuePost(alice.id, draft.id), now_ms)  # a crash before `release` removes the entry,
     await drafts.due.remove(DuePost(alice.id, draft.id))  # and a worker has removed the due entry too early
     assert await held_of(services) == []
     await services.drafts.publish_due()

@@ -357,6 +357,6 @@ async def test_a_round_continues_while_accounts_block_a_deleted_account(
     assert await relations.purge(ALICE, 2) is False
 
 
-async def test_no_accounts_have_no_end_of_a_mute(relations: BlocksAndMutes) -> None:
+async def test_reads_of_no_accounts_return_nothing(relations: BlocksAndMutes) -> None:
     assert await relations.muted_until(ALICE, []) == {}
     assert await relations.blocked_either_way(ALICE, []) == set()

@@ -204,7 +204,7 @@ async def test_a_round_of_purging_removes_at_most_its_limit(services: Services) 
     assert left == [2, 1, 0]
 
 
-async def test_no_accounts_have_no_requests_and_no_mutes(services: Services) -> None:
+async def test_reads_of_no_accounts_return_no_requests_and_no_mutes(services: Services) -> None:
     at = services.repositories
     assert await at.follow_requests.requested_among(AccountId(1), []) == set()
     assert await at.blocks_and_mutes.muted_until(AccountId(1), []) == {}

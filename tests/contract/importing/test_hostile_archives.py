@@ -78,7 +78,7 @@ async def test_a_hostile_archive_fails_and_leaves_nothing(name: str, services: S
     assert await MediaFiles().list_names() == []
 
 
-def test_an_archive_with_many_members_and_paths_reads_its_outbox_only(tmp_path: Path) -> None:
+def test_only_the_outbox_of_an_archive_with_many_members_is_read(tmp_path: Path) -> None:
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("../../outside/outbox.json", json.dumps({"orderedItems": [note(1), "text", {"type": 7}]}))

@@ -37,7 +37,7 @@ def edited(ids: list[int]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("space", ["", " ", "\n  "])
 def test_the_list_that_mastodon_writes_after_an_empty_one_is_read(space: str) -> None:
-    """An earlier release read the empty list, and imported nothing without a word."""
+    """An earlier release read the empty list. It imported nothing and reported nothing."""
     items = json.dumps([note(number, f"<p>{number}</p>") for number in range(3)])
     lists = f'"orderedItems":{space}[]{space},{space}"orderedItems":{items}'
     rows, refused = read_rows(zipped({"outbox.json": f'{{"id":"outbox.json","totalItems":3,{space}{lists}}}'}))
@@ -118,7 +118,7 @@ def test_a_post_of_bluesky_keeps_the_address_of_what_it_quotes() -> None:
 
 
 async def test_the_hosts_of_names_do_not_count_as_text_of_a_post(services: Services, world: World) -> None:
-    """Mastodon and X count no hosts, so their posts of full length would else be too long here."""
+    """Mastodon and X count no hosts, so their posts of full length would otherwise be too long here."""
     alice = await world.person("alice")
     names = " ".join(f"@person{number:02}@a-long-name-of-a-site.example" for number in range(10))
     text = f"{names} {'a' * (500 - 10 * 10)}"
@@ -140,7 +140,7 @@ async def test_the_file_of_the_posts_alone_is_imported(
 
 
 @pytest.mark.parametrize("content", [b"{}", b"{", b'{"orderedItems":', b"window.YTD.tweets.part0 = [", b"[]"])
-def test_another_file_than_that_of_the_posts_is_refused(content: bytes) -> None:
+def test_a_file_other_than_the_one_with_the_posts_is_refused(content: bytes) -> None:
     with pytest.raises(ArchiveUnreadable):
         read_rows(content)
 
@@ -181,7 +181,7 @@ async def test_a_post_without_room_for_the_address_of_what_it_quotes_is_imported
     assert ([post.text for post in await read_profile_posts(services, "alice")], done.refused) == ([text], {})
 
 
-async def test_a_quote_with_only_a_warning_keeps_it(services: Services, world: World) -> None:
+async def test_a_quote_with_only_a_warning_keeps_the_warning(services: Services, world: World) -> None:
     alice = await world.person("alice")
     quote = note(1, "", quote=QUOTED_PAGE, summary="Spiders")
     await import_file(services, alice.id, zipped({"outbox.json": outbox(quote)}))

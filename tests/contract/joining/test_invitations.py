@@ -112,8 +112,8 @@ async def test_the_invitations_of_a_deleted_account_are_removed(services: Servic
     assert await services.joining.invitations(AccountId(alice.id)) == {}
 
 
-async def test_a_failed_twin_of_a_sign_up_does_not_free_its_use(services: Services) -> None:
-    """Pairs of requests, of which one fails while the other hashes the password, share no use of an invitation."""
+async def test_a_failed_repetition_of_a_sign_up_frees_no_use_of_the_invitation(services: Services) -> None:
+    """Two of four requests with one handle fail while the others hash the password."""
     await services.site.change(joining="invitation", blocked_words=["casino"])
     sam = await make_staff(services)
     code = str(await invite(services, sam))

@@ -239,7 +239,7 @@ async def test_the_posts_of_a_new_account_have_the_default_audience_of_the_site(
 
 
 async def test_an_approved_account_cannot_be_withdrawn(services: Services) -> None:
-    """Else somebody with the password and without the second factor would lock the owner out."""
+    """Otherwise somebody with the password and without the second factor could lock the owner out."""
     await services.site.change(joining="open")
     gina = AccountId((await sign_up(services, "gina")).id)
     assert not await services.accounts.withdraw(account_id=gina)

@@ -113,7 +113,7 @@ ACTS: dict[str, Callable[[Services, Person, Post], Awaitable[object]]] = {
 async def test_a_post_that_may_not_be_recommended_leaves_the_popular_posts(
     world: World, acts: PersonReactions, act: str, refill: bool
 ) -> None:
-    """It leaves before the worker writes the rankings anew; only the choice not to be suggested needs the worker."""
+    """It leaves before the worker writes the rankings again; only the choice not to be suggested needs the worker."""
     alice = await world.person("alice")
     post = await alice.publishes("post")
     await like_twice(world, acts, post)

@@ -247,7 +247,7 @@ async def test_a_post_is_edited_only_as_often_as_the_cap_allows(
     assert (await alice.edits(post, "2")).text == "2"
 
 
-async def test_a_post_for_followers_stays_one(world: World, bob: Person, alice: Person) -> None:
+async def test_an_edit_keeps_the_audience_of_a_post_for_followers(world: World, bob: Person, alice: Person) -> None:
     post = await alice.publishes("secret #tea", audience=FOLLOWERS)
     edited = await alice.edits(post, "still secret #tea #cake")
     await world.deliver_all()

@@ -121,7 +121,7 @@ async def test_a_hit_works_inside_a_bigger_pipeline(store: Store) -> None:
     assert current == b"1"
 
 
-async def test_the_edge_of_the_clock_gives_no_second_burst(limits: RateLimiter) -> None:
+async def test_the_next_minute_of_the_clock_allows_no_second_burst(limits: RateLimiter) -> None:
     assert await hits(limits, 9, [POST], START + MINUTE_MS - 1) == 5
     assert await hits(limits, 9, [POST], START + MINUTE_MS) == 0
     assert await hits(limits, 9, [POST], START + MINUTE_MS + 12_000) == 1
@@ -145,7 +145,7 @@ async def test_64_concurrent_clients_get_exactly_the_hits_of_the_formula(clients
         assert sum(verdict.granted for verdict in verdicts) == granted
 
 
-async def test_64_clients_over_the_edge_stay_below_twice_the_limit(clients: list[Store]) -> None:
+async def test_64_clients_at_the_end_of_a_minute_stay_below_twice_the_limit(clients: list[Store]) -> None:
     """The clock enters the next minute during the concurrent hits."""
     rule, ticks, granted = Rule("post", 20), count(), 0
 

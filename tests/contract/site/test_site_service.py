@@ -58,7 +58,7 @@ async def test_a_refused_change_stores_nothing(services: Services) -> None:
     assert services.site.settings == SiteSettings(rules=DEFAULT_RULES)
 
 
-async def test_a_site_that_was_set_up_before_or_has_deleted_its_rules_has_none(services: Services) -> None:
+async def test_a_site_of_an_earlier_release_or_with_deleted_rules_has_no_rules(services: Services) -> None:
     assert len(services.site.settings.rules) == 5
     await services.store.write("SET", keys.settings(), b'{"name":"Ours"}')
     await services.site.refresh()

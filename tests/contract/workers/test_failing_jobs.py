@@ -91,7 +91,7 @@ async def test_jobs_that_cannot_be_performed_yet_are_left_to_others(queue: JobQu
     async with running(queue, gate, concurrency) as worker:
         await add_at_once(queue, 4)
         async with asyncio.timeout(20):
-            while worker.performed_jobs < 4:  # noqa: ASYNC110 - it tells nobody
+            while worker.performed_jobs < 4:  # noqa: ASYNC110 - the worker sends no signal
                 await asyncio.sleep(0.01)
         gate.open.clear()
         await queue.add(b"first")

@@ -1,4 +1,4 @@
-"""When an alert begins and ends, and how often staff is told."""
+"""When an alert begins and ends, and how often it sends a message."""
 
 from socialsite.alerts.board import NAMES, Board, Finding
 from socialsite.alerts.messages import SENTENCES, TITLES, describe

@@ -61,12 +61,12 @@ def test_the_query_has_fields_too() -> None:
 
 
 @pytest.mark.parametrize("text", ["1", "true", "True", "TRUE", "on", "t", "yes"])
-def test_texts_for_true(text: str) -> None:
+def test_a_flag_is_true_for_each_text_that_apps_send_for_true(text: str) -> None:
     assert flag(FormFields([("x", text)]), "x", default=False)
 
 
 @pytest.mark.parametrize("text", ["0", "false", "False", "FALSE", "off", "f"])
-def test_texts_for_false(text: str) -> None:
+def test_a_flag_is_false_for_each_text_that_apps_send_for_false(text: str) -> None:
     assert not flag(FormFields([("x", text)]), "x", default=True)
 
 
@@ -83,7 +83,7 @@ def test_an_absent_or_empty_flag_is_its_default() -> None:
         ("k[0][keyword]=a&k[0][whole_word]=true&k[1][keyword]=b&k[1][id]=7", FORM),
     ],
 )
-def test_lists_of_objects(body: str, content_type: str) -> None:
+def test_a_list_of_objects_is_read_from_each_form_of_a_body(body: str, content_type: str) -> None:
     fields = api_fields(request(body, content_type))
     assert fields.objects_of("k") == [{"keyword": "a", "whole_word": "true"}, {"keyword": "b", "id": "7"}]
 

@@ -30,11 +30,11 @@ def test_the_mean_is_as_requested_and_the_largest_number_of_followers_rises_with
     assert max(g.followers for g in groups) > 3 * max(g.followers for g in smaller)
 
 
-def test_the_tail_is_found_again() -> None:
+def test_the_exponent_of_a_known_distribution_is_found() -> None:
     assert SHAPE.exponent == pytest.approx(1.5, abs=0.2)
 
 
-def test_a_day_is_shared_out_and_repeats_itself() -> None:
+def test_a_simulated_day_adds_up_and_is_the_same_each_time() -> None:
     habits = Habits()
     assert sum(day_curve(habits)) == pytest.approx(1)
     groups = SHAPE.groups(100_000, habits.follows)

@@ -22,7 +22,7 @@ async def test_a_crashed_task_is_restarted_after_the_same_pause_each_time() -> N
     upkeep = TaskSupervisor(on_crash=lambda: stumbles.append(1))
     upkeep.start(stumbling)
     async with asyncio.timeout(30):
-        while len(begun) < 5:  # noqa: ASYNC110 - nothing tells of a beginning
+        while len(begun) < 5:  # noqa: ASYNC110 - a begin sends no signal
             await asyncio.sleep(RESTART_DELAY_S / 10)
     await upkeep.close()
     assert len(stumbles) == 4
@@ -98,7 +98,7 @@ async def test_a_repeated_task_goes_on_after_an_error_of_the_store_which_the_log
     upkeep = TaskSupervisor()
     upkeep.repeat(0.001, fails)
     async with asyncio.timeout(10):
-        while len(begun) < 2:  # noqa: ASYNC110 - nothing tells of a beginning
+        while len(begun) < 2:  # noqa: ASYNC110 - a begin sends no signal
             await asyncio.sleep(0.001)
     await upkeep.close()
     assert caplog.messages[0] == "a repeated task failed: the server is away"

@@ -12,7 +12,7 @@ LIGHT_SHEETS = ("#fbfaf8", "#ffffff")
 DARK_SHEETS = ("#121416", "#1d2022")
 
 
-def test_known_contrasts() -> None:
+def test_the_contrast_of_two_colours_is_that_of_wcag() -> None:
     assert _contrast(_parse("#000000"), _parse("#ffffff")) == pytest.approx(21)
     assert _contrast(_parse("#767676"), _parse("#ffffff")) == pytest.approx(4.54, abs=0.01)
 

@@ -117,7 +117,7 @@ def test_versions_of_many_changed_words_have_a_bounded_number_of_parts() -> None
 
 
 def test_every_character_that_can_be_reordered_ends_a_run_early() -> None:
-    """Whatever stands in a run, normalization never sorts more than a few dozen marks."""
+    """Normalization never sorts more than a few dozen marks, whatever a run of marks contains."""
     first_marks = [
         sign
         for sign in map(chr, range(0x110000))

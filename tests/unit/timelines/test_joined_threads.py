@@ -69,7 +69,7 @@ def test_a_part_of_a_thread_is_joined_without_its_first_post_and_a_branch_is_not
         entry(31, ALICE, boost_of=30),
     ],
 )
-def test_other_neighbours_stay_entries_of_their_own(newer: HydratedPost) -> None:
+def test_neighbours_that_form_no_thread_stay_separate_entries(newer: HydratedPost) -> None:
     assert shown([newer, entry(30, ALICE)]) == [[31], [30]]
 
 

@@ -237,7 +237,7 @@ def errors() -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_declared_text_reaches(name: str, errors: dict[str, str]) -> None:
+def test_a_declared_text_reaches_each_reader(name: str, errors: dict[str, str]) -> None:
     assert not errors[name]
 
 

@@ -107,7 +107,7 @@ async def test_guesses_at_one_handle_are_counted_from_every_address(open_browser
 
 
 async def test_guesses_at_a_mail_address_do_not_show_whose_it_is(open_browser, redis_url):
-    """If they were counted at the handle, its limit would tell that the address belongs to it.
+    """If they were counted at the handle, its limit would show that the address belongs to it.
 
     All spellings of the address have one counter: soft hyphens in a domain name are ignored (UTS 46, 4.1).
     """

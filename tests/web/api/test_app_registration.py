@@ -28,7 +28,7 @@ async def test_a_registration_has_every_field(visitor: HttpBrowser) -> None:
     }  # fmt: skip
 
 
-async def test_redirect_uris_in_lines(visitor: HttpBrowser) -> None:
+async def test_redirect_uris_may_be_separate_lines(visitor: HttpBrowser) -> None:
     app = await OAuthClient.register(visitor.http, f"{OUT_OF_BAND}\nivory://oauth")
     assert app.registration["redirect_uris"] == [OUT_OF_BAND, "ivory://oauth"]
 

@@ -111,7 +111,9 @@ def parts_of_status(status: dict[str, Any], whose: str = "") -> Iterator[tuple[s
             yield from parts_of_status(inner, whose)
 
 
-async def test_posts_accounts_and_notifications(open_api: OpenApi, site: Services, world: World) -> None:
+async def test_posts_accounts_and_notifications_have_the_documented_types(
+    open_api: OpenApi, site: Services, world: World
+) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     one, two, visitor = await open_api("alice"), await open_api("bob"), await open_api()

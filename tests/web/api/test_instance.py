@@ -18,7 +18,7 @@ from timelines.media import encoder
 from timelines.media.media import UPLOAD_MAX_PIXELS
 
 
-async def test_fields_without_which_clients_fail(open_api: OpenApi) -> None:
+async def test_the_instance_has_the_fields_without_which_clients_fail(open_api: OpenApi) -> None:
     visitor = await open_api()
     new = (await visitor.get("/api/v2/instance")).json()
     assert new["domain"] == "testserver"
@@ -110,7 +110,7 @@ async def test_an_address_may_end_with_a_slash(open_api: OpenApi) -> None:
     assert (await client.get("/nodeinfo/2.0/")).status_code == 200
 
 
-async def test_preferences(open_api: OpenApi) -> None:
+async def test_an_app_reads_the_preferences_of_its_account(open_api: OpenApi) -> None:
     alice = await open_api("alice")
     data = (await alice.get("/api/v1/preferences")).json()
     posting = {name.removeprefix("posting:default:"): value for name, value in data.items() if "posting" in name}

@@ -110,8 +110,8 @@ async def test_a_focal_point_is_read_as_apps_write_it(
     assert media["meta"]["focus"] == {"x": stored[0], "y": stored[1]}
 
 
-async def test_lists_may_have_numbers(open_api: OpenApi, site: Services) -> None:
-    """PHP writes lists so (danito/KnownMastodon#6). A post was published without its pictures and its poll."""
+async def test_elements_of_a_list_may_be_numbered(open_api: OpenApi, site: Services) -> None:
+    """PHP writes `media_ids[0]` (danito/KnownMastodon#6). The post lost its pictures and its poll."""
     alice = await open_api("alice")
     media = await upload(alice, site)
     with_picture = await alice.http.post(STATUSES, data={"status": "tea", "media_ids[0]": media["id"]})

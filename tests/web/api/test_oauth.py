@@ -30,7 +30,9 @@ def bearer(token: str) -> dict[str, str]:
 # Authorization
 
 
-async def test_the_whole_way_to_a_token(app: OAuthClient, alice: HttpBrowser, visitor: HttpBrowser) -> None:
+async def test_an_app_gets_a_token_by_an_authorization_code(
+    app: OAuthClient, alice: HttpBrowser, visitor: HttpBrowser
+) -> None:
     returned = await app.authorize(alice, state="a state & more")
     assert returned.status_code == 302
     assert returned.headers["location"].startswith(f"{REDIRECT_URI}?code=")
@@ -211,7 +213,7 @@ async def test_a_code_is_used_once_even_in_a_race(app: OAuthClient, alice: HttpB
 
 
 async def test_a_repeated_code_ends_the_token_that_it_gave(app: OAuthClient, alice: HttpBrowser) -> None:
-    """The app or a thief has the token: nobody can tell who was first (RFC 6749, 4.1.2)."""
+    """The app or a thief has the token, and the site cannot know which (RFC 6749, 4.1.2)."""
     code, other_code = await app.get_code(alice), await app.get_code(alice)
     token, kept = [(await app.exchange(each)).json()["access_token"] for each in (code, other_code)]
     for secret, status in (("wrong", 401), (app.secret, 400)):
@@ -275,7 +277,7 @@ async def test_an_empty_challenge_is_an_absent_one(app: OAuthClient, alice: Http
 
 
 async def test_a_code_ends_with_the_session_in_which_it_was_permitted(app: OAuthClient, alice: HttpBrowser) -> None:
-    """Who logs out everywhere because of a thief leaves no code to the thief."""
+    """After a log-out everywhere, a thief of the session has no valid code."""
     code = await app.get_code(alice)
     await alice.post_json("/accounts/sessions/", session="all")
     assert (await app.exchange(code)).json()["error"] == "invalid_grant"
@@ -326,7 +328,7 @@ async def test_other_grants_do_not_exist(app: OAuthClient, grant_type: str) -> N
 # Tokens of apps, the end of tokens, metadata
 
 
-async def test_a_token_of_the_app_itself(app: OAuthClient, visitor: HttpBrowser) -> None:
+async def test_an_app_gets_a_token_for_itself(app: OAuthClient, visitor: HttpBrowser) -> None:
     answer = await app.exchange("", grant_type="client_credentials")
     token = answer.json()["access_token"]
     assert answer.json()["scope"] == "read"
@@ -339,7 +341,7 @@ async def test_a_token_of_the_app_itself(app: OAuthClient, visitor: HttpBrowser)
     assert "www-authenticate" in wrong.headers
 
 
-async def test_basic_authentication_and_json(app: OAuthClient, visitor: HttpBrowser) -> None:
+async def test_a_token_request_may_use_basic_authentication_and_json(app: OAuthClient, visitor: HttpBrowser) -> None:
     body = {"grant_type": "client_credentials", "scope": "write"}
     answer = await visitor.http.post("/oauth/token", json=body, auth=(app.id, app.secret))
     assert answer.json()["scope"] == "write"

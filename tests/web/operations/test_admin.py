@@ -174,8 +174,8 @@ async def test_staff_cannot_reset_the_password_of_other_staff(site: Services, sa
     assert await trail_of(site) == []
 
 
-async def test_orders_of_staff_have_a_limit(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
-    """So nobody can push an entry out of the audit log within days."""
+async def test_actions_of_staff_have_a_limit(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
+    """Otherwise somebody could push all entries out of the audit log within days."""
     site.rules["staff"] = Rule("staff", 2)
     id = await id_of(site, "alice")
     statuses = [(await sam.post(f"/ops/accounts/{id}/sessions/end/")).status_code for _ in range(3)]
@@ -183,8 +183,8 @@ async def test_orders_of_staff_have_a_limit(site: Services, sam: HttpBrowser, al
     assert len(await trail_of(site)) == 2
 
 
-async def test_orders_that_fail_count_too(site: Services, sam: HttpBrowser) -> None:
-    """Their entries could push others out of the audit log as well."""
+async def test_failed_actions_of_staff_count_too(site: Services, sam: HttpBrowser) -> None:
+    """Failed actions have entries in the audit log, too."""
     site.rules["staff"] = Rule("staff", 2)
     statuses = [(await sam.post_json("/ops/reports/1/claim/")).status_code for _ in range(3)]
     assert statuses == [404, 404, 429]

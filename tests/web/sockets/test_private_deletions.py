@@ -1,4 +1,4 @@
-"""The deletion of a post is told only to readers who could see the post."""
+"""The deletion of a post is sent only to readers who could see the post."""
 
 import contextlib
 from collections.abc import AsyncIterator

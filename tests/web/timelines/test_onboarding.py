@@ -97,7 +97,7 @@ async def test_a_dismissed_card_stays_away_and_the_steps_stay_reachable(newcomer
     assert CARD not in (await newcomer.get("/")).text
 
 
-async def test_accounts_of_programs_and_of_before_see_no_card(alice):
+async def test_accounts_of_programs_and_of_earlier_releases_see_no_card(alice):
     assert CARD not in (await alice.get("/")).text
     assert await step_after(alice, "/welcome/profile/", skip="1") == "/welcome/people/"
     assert CARD not in (await alice.get("/")).text

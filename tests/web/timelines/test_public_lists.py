@@ -166,7 +166,7 @@ async def test_explore_offers_one_list_of_each_owner(starters, alice, bob, visit
     assert "No lists to follow yet" in (await visitor.get("/search/?tab=lists")).text
 
 
-async def test_staff_takes_a_list_away_and_gives_it_back(starters, alice, dave, world):
+async def test_staff_hides_a_public_list_and_shows_it_again(starters, alice, dave, world):
     await world.services.site.change(held_lists=(starters.split("/")[2],))
     assert await shown(dave, starters) == 404
     assert await explored(dave) == []

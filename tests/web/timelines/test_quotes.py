@@ -122,7 +122,7 @@ async def test_the_quoted_author_removes_the_post_from_the_quote(alice: HttpBrow
 
 
 @pytest.mark.parametrize("policy", ["followers", "nobody"])
-async def test_a_policy_refuses_the_form_and_the_post(alice: HttpBrowser, bob: HttpBrowser, policy: str) -> None:
+async def test_a_quote_policy_refuses_the_form_and_the_post(alice: HttpBrowser, bob: HttpBrowser, policy: str) -> None:
     post = await alice.publish("mine", quote_approval_policy=policy)
     assert post["quote_approval_policy"] == policy
     assert ("/quote/" in (await bob.get(post["url"])).text) == (policy == "followers")

@@ -67,7 +67,7 @@ async def test_the_newest_hashtags_stand_in_for_trends(alice: HttpBrowser, site:
 async def test_readers_share_a_rendered_frame_in_which_each_sees_only_its_own_account(
     site: Services, open_browser: OpenBrowser
 ) -> None:
-    """A frame per reader would be rendered anew for most readers of a large site."""
+    """With a frame per reader, a large site would render most frames again."""
     pages = []
     for handle in ("zoe", "yann", "mia"):
         reader = await open_browser(handle)
