@@ -73,7 +73,7 @@ class Sanction(msgspec.Struct, frozen=True, array_like=True):
     rules: tuple[str, ...] = ()
     """The rules of the site that the text refers to, as they were worded."""
     done_ms: int = 0
-    """The time at which the effect was complete and the person was told."""
+    """The time at which the effect was complete and the person got the message."""
     undo_ms: int = 0
     undone_ms: int = 0
     """The times at which staff asked for the undo, and at which it was complete."""

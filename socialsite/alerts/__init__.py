@@ -1,1 +1,1 @@
-"""What operators are told: faults of the servers and processes, and a daily summary."""
+"""Messages to operators: faults of the servers and processes, and a daily summary."""

@@ -1,4 +1,4 @@
-"""Alerts as values: what is wrong with the site, since when, and whether staff was told."""
+"""Alerts as values: what is wrong with the site, since when, and whether staff got a message."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""What operators are told about alerts: titles, sentences that say what to do, mails and lines of the log."""
+"""What operators read about alerts: titles, sentences that say what to do, mails and lines of the log."""
 
 import asyncio
 import smtplib

@@ -1,4 +1,4 @@
-"""Checks the site, tells staff by mail and push what begins and ends, and sends a daily summary."""
+"""Checks the site, sends staff a mail or push message when an alert begins or ends, and a daily summary."""
 
 import platform
 from collections.abc import Sequence

@@ -136,7 +136,7 @@ class HeadersMiddleware(Middleware):
 
 
 def rate_limit_headers(request: SiteRequest) -> dict[str, str]:
-    """Return the headers that tell the limit with the fewest further requests, as Mastodon does."""
+    """Return the headers that name the limit with the fewest further requests, as Mastodon does."""
     limited = [decision for decision in request.decisions or () if decision.limit]
     decision = min(limited, key=lambda each: each.remaining, default=None)
     if decision is None:
