@@ -2,8 +2,8 @@
 
 The home page is compressed by the web process, since there is no proxy; the append-only file is on. One connection
 requests the page again and again (waiting time), then 32 do (CPU of web, worker and Redis for each page). Then the
-only web process is killed, until it serves the page again; and the site is stopped and started on its data. Limits for
-requests of one address are off, because all requests come from here.
+only web process is killed, and the site is stopped and started on its data: each time until it serves the page again.
+Limits for requests of one address are off, because all requests come from here.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The client API beside the site's own JSON of the same: a home of 40, 40 notifications, 20 posts of an account.
+"""The client API compared with the site's own JSON: a home of 40, 40 notifications, 20 posts of an account.
 
 Measured as B5. The API's posts have more fields, whole accounts and absolute URLs, and about four times the bytes. Each
 reader has 40 notifications of mentions, which the worker created before.

@@ -1,7 +1,7 @@
-"""Memory of one entry of a home of 1,000: the server's MEMORY USAGE of the whole key / entries.
+"""Memory of one entry of a home of 1,000: the server's MEMORY USAGE of the whole key, divided by the entries.
 
 Ours: a home that was built, then pushed to until every entry was replaced, trimmed on the way.
-References: a ZSET of status id -> float time (Redis in Action, section 8.2), and the same with its advice
+References: a ZSET of status id -> float time (Redis in Action, section 8.2), and the same with the book's advice
 (footnote of chapter 8) to allow the compact encoding beyond 2,000 entries.
 """
 

@@ -2,7 +2,7 @@
 
 Reading a home of 30 (ReadingService.home, 32 concurrent readers) for readers who follow 10, 100 and 1,000
 accounts, and in towns of 10,000, 100,000 and 1,000,000 posts; one post by the worker to 100, 1,000, 10,000
-and 100,000 followers with short homes, a follower. Ratios above 1 mean that the larger one costs more.
+and 100,000 followers with short homes, for each follower. Ratios above 1 mean that the larger one costs more.
 """
 
 from collections.abc import Awaitable, Callable

@@ -32,7 +32,7 @@ class Crowd:
 
 
 def share(count: int, number: int, of: int) -> range:
-    """Return the numbers of one of `of` parts."""
+    """Split 0 to `count` into `of` parts, and return the part with this number."""
     return range(count * number // of, count * (number + 1) // of)
 
 

@@ -53,7 +53,7 @@ class Deliverer:
 
 
 async def require_in_homes(services: Services, author: AccountId, post_id: PostId) -> None:
-    """Raises RuntimeError if a follower's home lacks the post."""
+    """Raise RuntimeError if a follower's home lacks the post."""
     page = await services.repositories.follows.followers_pass(author, FIRST_PASS, EVERYBODY)
     places = await services.store.execute_all([("LPOS", home_timeline(id), post_id) for id in page.ids])
     if not places or None in places:

@@ -27,7 +27,7 @@ def fill(client: Redis, owners: Sequence[int], followers: str, ids: Sequence[int
 
 
 def syndicate_status(client: Redis, followers: str, status_id: int, at_s: float) -> None:
-    """Redis in Action, listing 10.15, on one server; the next pass starts directly, not through a queue."""
+    """Run listing 10.15 of Redis in Action on one server; the next pass starts directly, without a queue."""
     start: Any = 0
     while True:
         pairs: Any = client.zrangebyscore(followers, start, "inf", start=0, num=POSTS_PER_PASS, withscores=True)
@@ -43,7 +43,7 @@ def syndicate_status(client: Redis, followers: str, status_id: int, at_s: float)
 
 
 async def get_status_messages(client: AsyncRedis, account_id: int, count: int = 30) -> list[dict[bytes, bytes]]:
-    """Redis in Action, listing 8.3, with the number of replies of each status, which the page contains."""
+    """Run listing 8.3 of Redis in Action, with the number of replies of each status, which the page contains."""
     statuses: Any = await client.zrevrange(f"home:{account_id}", 0, count - 1)
     pipe = client.pipeline(transaction=True)
     for status in statuses:

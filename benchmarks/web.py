@@ -166,7 +166,7 @@ async def compare(
 
 
 def check_page(name: str, port: int, pages: PageRequests) -> None:
-    """Raises RuntimeError if the answer to the first request is not the page to measure."""
+    """Raise RuntimeError if the answer to the first request is not the page to measure."""
     if not pages.holds:
         return
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
