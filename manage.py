@@ -53,7 +53,7 @@ def main() -> None:
                 for each in UNUSED_COMMANDS:
                     get_commands().pop(each, None)
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:  # one line: what is wrong is not in the code
+    except ImproperlyConfigured as error:  # one line without a traceback: a setting is wrong
         if "--traceback" in sys.argv:
             raise
         sys.exit(f"The settings cannot be used: {error}")

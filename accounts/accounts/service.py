@@ -351,8 +351,8 @@ class AccountService(AccountLookup, Service):
         if (await self.get(account_id)).state != domain.WAITING:
             return False
         await self.accounts.deletions.add(account_id, self.clock.now_ms())
-        await self.accounts.edit(account_id, {"delete_ms": str(self.clock.now_ms())})  # staff cannot approve it now
-        if (await self.get(account_id)).state != domain.WAITING:  # staff has approved it meanwhile
+        await self.accounts.edit(account_id, {"delete_ms": str(self.clock.now_ms())})  # staff can no longer approve it
+        if (await self.get(account_id)).state != domain.WAITING:  # staff has approved the account meanwhile
             await self.accounts.edit(account_id, {"delete_ms": "0"})
             return False
         return await self.free(account_id=account_id)

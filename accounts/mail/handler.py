@@ -60,7 +60,7 @@ class MailSending(Part):
             return ()
         account = await self.accounts.find(job.account_id)
         if job.kind == "digest" and (await self.mails.find(job.account_id)).digest == "off":
-            await self.mails.delete_mail(job.account_id, job.id)  # its reader unsubscribed while it was delayed
+            await self.mails.delete_mail(job.account_id, job.id)  # the reader unsubscribed during the delay
             return ()
         if job.account_id == NO_ACCOUNT_ID or (account is not None and account.state != DELETED):
             await self._send(job, account, payload)

@@ -88,7 +88,7 @@ class BackupWriter:
         finally:
             with contextlib.suppress(OSError):  # on a full disk, closing tries to write the rest
                 self._file.close()
-            with contextlib.suppress(OSError):  # it was renamed if the backup is complete
+            with contextlib.suppress(OSError):  # the file was renamed if the backup is complete
                 self._temporary_path.unlink()
 
     def add(self, family: str, records: Sequence[KeyRecord]) -> None:

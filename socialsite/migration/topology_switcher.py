@@ -174,6 +174,6 @@ def set_gate(topology: Topology, gate: ConnectionGate) -> None:
     if isinstance(topology, Twemproxy):
         return
     if isinstance(topology, Cluster):
-        topology.connection_gate = gate  # for nodes that it discovers later
+        topology.connection_gate = gate  # for nodes that the cluster discovers later
     for node in all_nodes(topology):
         node.connection_gate = gate

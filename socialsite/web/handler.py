@@ -167,7 +167,7 @@ class AsyncHandler(ASGIHandler):
         call = view if iscoroutinefunction(view) else sync_to_async(view, thread_sensitive=True)
         response = await call(request, *args, **kwargs)
         if not isinstance(response, HttpResponseBase):
-            self.check_response(response, view)  # raises Django's error; slow, so it is only called in this case
+            self.check_response(response, view)  # raises Django's error; slow, so only called in this case
         return _render_response(response)
 
 
@@ -234,7 +234,7 @@ class DisconnectWatcher:
             watch_task.result()
 
     def _start_watching(self) -> None:
-        if self._pending_body is not None and not self._pending_body.is_read:  # the view reads it first
+        if self._pending_body is not None and not self._pending_body.is_read:  # the view reads the body first
             self._start_timer = asyncio.get_running_loop().call_later(DISCONNECT_WATCH_DELAY_S, self._start_watching)
             return
         self._watch_task = asyncio.create_task(_wait_for_disconnect(self._receive))

@@ -200,7 +200,7 @@ def test_an_opened_thread_stays_open_and_keeps_its_own_places(reader: OpenReader
     me = reader(own)
     me.go_to_live("/")
     me.page.locator(SUMMARY).click()
-    me.publish("written here")  # a post of its own, above
+    me.publish("written here")  # an entry of its own, above the thread
     expect(me.entries).to_have_count(5)
     last = own.publishes("part 4", in_reply_to=thread[-1])["id"]
     own.post(f"/posts/{thread[1]}/boost/")

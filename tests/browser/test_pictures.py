@@ -325,7 +325,7 @@ def test_a_swipe_shows_the_next_picture(reader: OpenReader, own: HttpVisitor) ->
 
     swipe(300, 60)
     expect(count).to_have_text("Picture 2 of 2")
-    swipe(300, 60)  # there is no third one
+    swipe(300, 60)  # there is no third picture
     expect(count).to_have_text("Picture 2 of 2")
     swipe(60, 300)
     expect(count).to_have_text("Picture 1 of 2")
@@ -363,7 +363,7 @@ def test_a_single_picture_keeps_its_place_before_it_arrives(me: BrowserPage) -> 
         .map((box) => [box.getBoundingClientRect().width, box.getBoundingClientRect().height])"""
     for width in (320, 390, 1280):
         me.page.set_viewport_size({"width": width, "height": 844})
-        me.page.route("**/media/**", lambda _: None)  # held back
+        me.page.route("**/media/**", lambda _: None)  # the picture does not arrive yet
         me.page.reload(wait_until="domcontentloaded")
         before = me.page.evaluate(boxes)
         me.page.unroute("**/media/**")

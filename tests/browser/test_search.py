@@ -175,7 +175,7 @@ def test_the_form_for_a_new_member_of_a_list_completes_handles(reader: OpenReade
     field, options = me.page.locator("form[action$='/members/'] input[name=handle]"), me.page.locator("[role=option]")
     field.press_sequentially(friend.handle[:-1])
     expect(options.first).to_be_visible()
-    handle = options.first.inner_text().rpartition("@")[2]  # any of the handles with this beginning
+    handle = options.first.inner_text().rpartition("@")[2]  # any handle with this beginning
     assert handle.startswith(friend.handle[:-1])
     options.first.click()
     expect(field).to_have_value(handle)

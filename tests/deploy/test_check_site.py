@@ -26,6 +26,6 @@ def test_the_check_fails_while_the_store_is_down() -> None:
     with RedisServer(aof=True) as server, running_site(server.url) as site:
         assert check(site.url).returncode == 0
         server.kill()
-        wait_until(lambda: check(f"{site.url}/readyz").stderr.strip().endswith("503"))  # it caches for a second
+        wait_until(lambda: check(f"{site.url}/readyz").stderr.strip().endswith("503"))  # /readyz caches for a second
         server.start()
         wait_until(lambda: check(f"{site.url}/readyz").returncode == 0)

@@ -87,7 +87,7 @@ async def test_an_encoding_that_dies_at_any_step_is_repeated(
             has_died = await run_and_die(proxy, stdin, stdout, b"0", replies)
             for job in await queue.reclaim("abad1dea"):
                 await queue.finish(job, await services.media_processing.handle(job.payload))
-            await encode_all(services)  # if it died before it had the job
+            await encode_all(services)  # if the worker died before it had the job
             row = await services.media.find_own(alice.id, row.id)
             size = sum(default_storage.size(name) for name in list_files() if row.name in name)
             assert (row.state, row.size_bytes) == ("ready", size), replies

@@ -101,7 +101,7 @@ def prepare_mastodon_py(source: Path, site: ProductionSite) -> dict[str, str]:
     common.create_account(site, "admin2")
     for folder in ("cassettes", "cassettes_special"):
         shutil.rmtree(source / "tests" / folder)
-    (source / "tests/cassettes_special").mkdir()  # tests write it
+    (source / "tests/cassettes_special").mkdir()  # tests write to this folder
     for file in (*source.glob("tests/*.py"), *source.glob("tests/cassettes_pre_4*/*.yaml")):
         text = file.read_text()
         for fixed, token in tokens.items() if file.suffix == ".py" else ():

@@ -38,7 +38,7 @@ ALLOWED = (
             "a list of words, kept; the site reads it at the start"),
     Allowed("open", "accounts/accounts/validation.py", "_load_reserved_handles",
             "a list of words beside the code, then kept"),
-    # in fact in memory
+    # in fact the file is in memory
     Allowed("open", "socialsite/web/static_files.py", "__call__", "some kB of our own, held by the system"),
     # the loop serves no other task
     Allowed("", "socialsite/maintenance/backup_file.py", "", "commands with a loop of their own"),

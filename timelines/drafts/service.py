@@ -275,7 +275,7 @@ class DraftService(Service):
         released = structs.replace(draft, held_ms=None, is_released=True, scheduled_ms=now_ms)
         if not await self.drafts.replace(account_id, draft, released):
             raise DraftNotFound
-        await self.drafts.due.add(due, now_ms)  # a worker may have removed it before
+        await self.drafts.due.add(due, now_ms)  # a worker may have removed the due entry before
         await self.drafts.held.remove(due)
 
     async def refuse(self, account_id: AccountId, draft_id: int, held_ms: int | None, text: str) -> None:

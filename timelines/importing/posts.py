@@ -399,7 +399,7 @@ def complete_threads(posts: Sequence[Post], earlier: Mapping[PostId, Post]) -> l
         for id, each in reversed(path.items()):
             parent = completed.get(each.in_reply_to) if each.in_reply_to is not None else None
             completed[id] = each
-            if parent is not None:  # else it was deleted meanwhile, or there is none
+            if parent is not None:  # otherwise the parent is absent or was deleted meanwhile
                 root_id = parent.root_id or parent.id
                 completed[id] = msgspec.structs.replace(each, reply_to_author_id=parent.author_id, root_id=root_id)
     return [completed[post.id] for post in posts]

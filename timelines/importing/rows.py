@@ -183,7 +183,7 @@ class RowRules:
         texts = [each for _form_name, each in texts_of(text, details)]
         if any(map(self.refuses, [*texts, *(each.description for each in content.media)])):
             raise LineRefused("blocked")
-        pictures = {each.file: each for each in reversed(content.media)}  # the first of those with the same file
+        pictures = {each.file: each for each in reversed(content.media)}  # each file once, as its first entry
         return RowVersion(text, details, tuple(pictures.values())[::-1])
 
     def _parse_text(self, content: _Content, quoted_url: str) -> str:

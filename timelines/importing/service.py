@@ -156,7 +156,7 @@ class ImportService(Service):
         if transfer is not None:
             await self._notify(job.account_id, transfer)
         elif (account := await self.accounts.find(job.account_id)) is not None and account.state == DELETED:
-            await self.accounts.delete(account_id=job.account_id)  # including posts of this job after the deletion
+            await self.accounts.delete(account_id=job.account_id)  # also posts that this job wrote after the deletion
         return ()
 
     async def abandon(self, payload: bytes) -> None:
@@ -196,7 +196,7 @@ class ImportService(Service):
         account = await self.accounts.find(account_id)
         may_write = account is None or (account.is_active and account.silenced_until_ms <= self.clock.now_ms())
         if transfer.state == "importing" and not may_write:
-            if await self.transfers.last_imported(account_id, transfer.id):  # to undo it, it must have ended
+            if await self.transfers.last_imported(account_id, transfer.id):  # only an ended import can be undone
                 await self._finish(account_id, transfer, tally, "done", "restricted")
             else:
                 await self._finish(account_id, transfer, tally, "ready")  # the owner may confirm the import again later
@@ -229,7 +229,7 @@ class ImportService(Service):
             if is_over or changed_ms - current.changed_ms >= PROGRESS_INTERVAL_MS:
                 done = number if number < REACTIONS_OFFSET else current.done
                 current = structs.replace(current, done=done, offset=number, changed_ms=changed_ms, **tally.stored())
-                is_over |= not await self.transfers.save(account_id, current)  # deleted with its account
+                is_over |= not await self.transfers.save(account_id, current)  # False: its account is deleted
             if is_over:
                 raise SliceEnded(number)
 

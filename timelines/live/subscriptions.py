@@ -109,7 +109,7 @@ class SubscriptionManager:
         """
         for subscription in self.registry.open_subscriptions():
             subscription.pause()
-            if subscription.task is None or subscription.task.done():  # its done callback may not have run
+            if subscription.task is None or subscription.task.done():  # the callback of the ended task may not have run
                 self._start_task(subscription, self._replay_and_resume(subscription))
 
     async def close(self) -> None:

@@ -44,7 +44,7 @@ class LiveService(Service):
 
         `followers` are ids or their decimal digits. Raises StoreUnavailable; the pass is then repeated.
         """
-        members = await self._presence.locate(followers)  # the member of an account is its id
+        members = await self._presence.locate(followers)  # the members are account ids
         online: OnlineReaders = {process: ([AccountId(int(id)) for id in ids], []) for process, ids in members.items()}
         await self._publish_delivered(post, online)
 

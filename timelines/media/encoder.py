@@ -50,7 +50,7 @@ METADATA_MAX_BYTES = 16 * 1024 * 1024
 MAX_FRAMES = 1_000
 MAX_FRAME_PIXELS = 300_000_000  # width x height x frames of an animation
 FULL_MAX_PIXELS = 8_294_400  # 3840 x 2160, as Mastodon's large size
-ANIMATION_MAX_PIXELS = 921_600  # of one frame: 1280 x 720
+ANIMATION_MAX_PIXELS = 921_600  # pixels of one frame: 1280 x 720
 ANIMATION_MAX_FRAME_PIXELS = 60_000_000  # of all frames; a long animation becomes smaller
 LOOPS_MAX, DURATION_MAX_MS = 65_535, 655_350  # the most repetitions of WebP, the longest frame of GIF
 FULL_MAX_SIDE = 8_192  # pixels; the formats allow 16,383
@@ -168,7 +168,7 @@ def _encode_still(
     is_photo = picture.format in ("JPEG", "MPO") and kind not in CROPPED_SIZES
     upright = _load_halved(picture)
     if upright is not picture:
-        picture.close()  # frees its pixels
+        picture.close()  # frees the pixels of the original
     if kind not in CROPPED_SIZES:
         upright = _shrink(upright, FULL_MAX_PIXELS, FULL_MAX_SIDE)
     if orientation in TRANSPOSITIONS:
@@ -189,7 +189,7 @@ def _encode_still(
 def _read_orientation(picture: Image.Image) -> int:
     try:
         return int(picture.getexif().get(ORIENTATION_TAG, 1))
-    except (OSError, ValueError, TypeError, KeyError, SyntaxError, struct.error):  # damaged: shown as it is
+    except (OSError, ValueError, TypeError, KeyError, SyntaxError, struct.error):  # damaged: the picture is not turned
         return 1
 
 
@@ -318,7 +318,7 @@ class FrameDurations(list[int]):
 
     def __getitem__(self, frame: Any) -> Any:
         duration = int(self._source.info.get("duration") or 0)
-        return min(duration, DURATION_MAX_MS) if duration > 10 else 100  # as browsers show them
+        return min(duration, DURATION_MAX_MS) if duration > 10 else 100  # as browsers show such frames
 
 
 def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -> EncodedPicture:

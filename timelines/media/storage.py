@@ -49,7 +49,7 @@ class TemporaryMedia(File):  # type: ignore[type-arg]  # Django is not generic a
 
     def close(self) -> None:
         super().close()
-        with contextlib.suppress(FileNotFoundError):  # it was moved
+        with contextlib.suppress(FileNotFoundError):  # the file was moved
             os.unlink(str(self.name))
 
 

@@ -35,5 +35,5 @@ class Command(AccountCommand):
             return f"@{account.handle} is deleted already." if is_deleted else f"Would delete @{account.handle}."
         if is_first := account.state != DELETED:
             await record_action(services, "delete", account)
-        await services.accounts.delete(account_id=AccountId(account.id))  # a worker may do it before
+        await services.accounts.delete(account_id=AccountId(account.id))  # a worker may delete the account before
         return f"Deleted @{account.handle}." if is_first else f"@{account.handle} was deleted; swept it again."

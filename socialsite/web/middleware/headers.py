@@ -86,7 +86,7 @@ class HeadersMiddleware(Middleware):
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         is_open = request.path_info.startswith(OPEN_PREFIXES)
         response = await (self._respond_to_any_origin(request) if is_open else self._respond(request))
-        response.headers["Date"] = _date_header(int(time.time()))  # daphne sends no Date; apps need it
+        response.headers["Date"] = _date_header(int(time.time()))  # daphne sends no Date, which apps need
         return response
 
     async def _respond(self, request: SiteRequest) -> HttpResponseBase:

@@ -120,7 +120,7 @@ async def test_no_entry_without_an_open_appeal_stays_in_the_queue_of_staff(
     await sanctions.decide_appeal(sam, bob.id, decided.id, accept=False, answer="It is right.")
     await services.sanctions.appeal(bob.id, decided.id, APPEAL)  # the form is sent again
     assert await repository.appeals.oldest(10) == [((bob.id, without.id), now_ms)]
-    await repository.appeals.add((bob.id, decided.id), now_ms)  # as an earlier release did it
+    await repository.appeals.add((bob.id, decided.id), now_ms)  # an earlier release added such an entry
     assert await sanctions.list_appeals(0, 10) == ([], None)
     await sanctions.complete_due()
     assert await repository.appeals.oldest(10) == []

@@ -176,7 +176,7 @@ async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_st
     repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
     stored = Sanction("suspend", SanctionId(9), bob.id, AccountId(1), "Suspended.", now_ms)
     await repository.due.add((bob.id, stored.id), now_ms - 1)
-    await repository.due.add((bob.id, SanctionId(7)), now_ms - 1)  # this one was never stored
+    await repository.due.add((bob.id, SanctionId(7)), now_ms - 1)  # this sanction was never stored
     await repository.add(stored, is_news=True)
     await sanctions.complete_due()
     assert not (await services.accounts.get(bob.id)).is_active

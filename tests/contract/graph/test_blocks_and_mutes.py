@@ -169,7 +169,7 @@ async def test_deleted_accounts_do_not_count_towards_the_cap(world: World, servi
     act = getattr(capped, verb)
     await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
     await services.accounts.suspend(account_id=bob.id)
-    with pytest.raises(BlocksAndMutesCapReached):  # it may be reinstated
+    with pytest.raises(BlocksAndMutesCapReached):  # bob may be reinstated
         await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
     await services.accounts.delete(account_id=bob.id)
     assert await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)

@@ -49,7 +49,7 @@ async def test_the_public_timeline_begins_minutes_ago_in_several_languages(servi
     assert len({entry.author.display_name for entry in page.entries}) > 25
     texts = "".join(entry.post.text for entry in page.entries)
     assert any("ぁ" <= letter <= "ヿ" for letter in texts)
-    assert not any("ก" <= letter <= "๛" or "가" <= letter <= "힣" for letter in texts)  # they are older than a day
+    assert not any("ก" <= letter <= "๛" or "가" <= letter <= "힣" for letter in texts)  # older than a day
 
 
 async def test_the_demo_shows_faces_bios_and_described_pictures(services: Services) -> None:

@@ -84,7 +84,7 @@ async def test_an_ended_expired_or_forged_invitation_is_refused(services: Servic
         with pytest.raises(InvitationInvalid):
             await sign_up(services, "gina", code=str(text))
     rows = await services.joining.invitations(sam_id)
-    assert set(rows) == {used.secret, expired.secret}  # an unused one that is ended is deleted
+    assert set(rows) == {used.secret, expired.secret}  # an unused invitation that is ended is deleted
     assert rows[used.secret].handles == ("fred",)
 
 

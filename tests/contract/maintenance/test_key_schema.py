@@ -182,7 +182,7 @@ async def use_notices(site: Services, world: World) -> None:
     await site.previews.remove(frank.id, linking.id)
     boosted = await frank.publishes("on its way out")
     await site.reactions.boost(account_id=erin.id, post_id=boosted.id, now_ms=now_ms)
-    await site.repositories.posts.delete(boosted.id, frank.id)  # and stop before its boosts are deleted
+    await site.repositories.posts.delete(boosted.id, frank.id)  # stop before the boosts are deleted
 
 
 async def use_relations(site: Services, world: World) -> None:

@@ -137,7 +137,7 @@ async def test_a_thousand_hidden_notifications_cost_few_reads(
         assert await count_unread(alice) == 1
         assert (
             client.info("commandstats")["cmdstat_evalsha"]["calls"] <= 12
-        )  # three rounds of three, beside buffers that are written meanwhile
+        )  # three rounds of three, and buffers that are written meanwhile
         client.config_resetstat()
         (entry,) = (await services.notifications.page(alice.id, limit=10)).entries
         assert (entry.kind.name, client.info("commandstats")["cmdstat_zrevrangebyscore"]["calls"]) <= ("follow", 5)

@@ -150,7 +150,7 @@ class Run:
         try:
             await self.services.publishing.delete(account_id=self.posts[post_id], post_id=post_id)
         except PostNotFound:
-            return  # another task deleted it before
+            return  # another task deleted the post before
         self.gone.add(post_id)
         for person in self.people:
             assert post_id not in await person.home_ids(limit=5)

@@ -89,7 +89,7 @@ async def test_the_oldest_buffers_of_a_partition_are_flushed_first(
     same = [e for e in (Entity("post", n) for n in range(3000)) if e.tag == "b9"][:10]
     for age, entity in enumerate(reversed(same)):
         await buffers.add({entity: views()}, NOW_MS + age)
-    await buffers.add({same[-1]: views()}, NOW_MS + 100)  # does not reset its age
+    await buffers.add({same[-1]: views()}, NOW_MS + 100)  # a second change does not reset the age
     flusher = Flusher(store, totals.apply, entities_per_round=3)
     assert await flusher.find_due(NOW_MS + 200, FlushResult()) == same[:-4:-1]
 

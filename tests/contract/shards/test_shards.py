@@ -172,7 +172,7 @@ async def test_a_lost_shard_costs_only_its_own_keys(servers: list[RedisServer]) 
             assert await store.now_ms() > 0
         finally:
             servers[0].start()
-        with pytest.raises(ShardMapChanged, match="it was emptied"):  # it restarted without its data
+        with pytest.raises(ShardMapChanged, match="it was emptied"):  # the server restarted without its data
             await lost.execute("GET", numbered_key(1))
 
 

@@ -66,7 +66,7 @@ async def test_each_server_is_checked_once(store: Store) -> None:
         await store.execute_all(WRITES)
     before = await looks(store)
     await wait_for_aof(nodes)
-    assert await looks(store) == [count + 2 for count in before]  # one of the calls is by this test
+    assert await looks(store) == [count + 2 for count in before]  # this test made one of the calls
 
 
 async def looks(store: Store) -> list[int]:

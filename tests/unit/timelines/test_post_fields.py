@@ -69,7 +69,7 @@ class Readers:
         from timelines.drafts.draft import Draft
 
         draft = Draft(1, self.form().content)
-        assert PLACE in draft.texts  # of which staff sees those of held posts
+        assert PLACE in draft.texts  # staff sees the texts of held posts
         assert not Draft(1, (("place", PLACE),)).is_empty
 
     def check_cleaning(self) -> None:

@@ -104,7 +104,7 @@ def test_a_page_rendered_without_the_cache_is_not_stored(shells):
 def test_the_cache_drops_pages_that_were_not_rendered_lately(shells):
     for number in range(10):
         shells.render("page.html", context(title=str(number)))
-    assert len(shells) == 4  # three in the half that is full, one in the new half
+    assert len(shells) == 4  # three pages in the full half, one in the new half
 
 
 async def respond(request):

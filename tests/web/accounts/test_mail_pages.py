@@ -310,7 +310,7 @@ async def test_requests_of_others_do_not_use_up_the_links_of_an_address(site, al
         await visitor.post("/accounts/reset/", address=ADDRESS)
     await work(site)
     assert len(smtp.messages) == RESETS_PER_HOUR
-    clock.advance(DAY_MS // 24)  # so long the links work
+    clock.advance(DAY_MS // 24)  # the time for which links work
     await visitor.post("/accounts/reset/", address=ADDRESS)
     await work(site)
     assert len(smtp.messages) == RESETS_PER_HOUR + 1

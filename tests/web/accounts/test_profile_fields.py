@@ -87,7 +87,7 @@ async def test_a_row_keeps_its_place(alice: HttpBrowser) -> None:
 @pytest.mark.parametrize(
     ("pair", "wrong"),
     [
-        (("", "only a value"), "field_name_2"),  # mastodon#33201: it was lost, and the page said "saved"
+        (("", "only a value"), "field_name_2"),  # mastodon#33201: the value was lost, and the page said "saved"
         (("only a name", ""), "field_value_2"),
         (("\u200b\u2060", "a name of zero-width characters"), "field_name_2"),
         (("a value of them", "\u200b\u3164"), "field_value_2"),

@@ -151,7 +151,7 @@ async def test_apps_load_pictures_for_followers_by_the_key_of_their_urls(open_ap
     for url in (media["url"], media["preview_url"]):
         shown = await visitor.get(url)
         assert (shown.status_code, shown.headers["cache-control"][:7]) == (HTTPStatus.OK, "private")
-        assert shown.headers["access-control-allow-origin"] == "*"  # web clients draw it
+        assert shown.headers["access-control-allow-origin"] == "*"  # web clients draw the picture
         bare = url.partition("?")[0]
         for wrong in (bare, f"{bare}?key=", f"{bare}?{other_key}", url[:-1]):
             assert (await visitor.get(wrong)).status_code == HTTPStatus.NOT_FOUND

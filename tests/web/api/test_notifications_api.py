@@ -84,7 +84,7 @@ async def test_a_group_is_on_one_page_with_all_of_its_notifications(site, world,
         str(min(ids)) for ids in (newer, between, earlier)
     ]
     page, pages = await api.get(path, limit=2), list[tuple[str, int, int]]()
-    assert page.json()["notification_groups"][0]["page_min_id"] > str(max(between))  # clients page by it, too
+    assert page.json()["notification_groups"][0]["page_min_id"] > str(max(between))  # clients page by this id, too
     while groups := read_groups(page):
         pages += groups
         page = await api.http.get(page.links["next"]["url"])

@@ -180,7 +180,7 @@ async def test_a_thousand_reports_among_100_000_accounts_cost_little_cpu(
         with redis_server.client() as client:
             before = client.info("stats")["total_commands_processed"]
             await sam.get(path)
-            # also those of scripts: 10 for an account
+            # with the commands of scripts: 10 for an account
             taken = client.info("stats")["total_commands_processed"] - before
         assert taken < (1_100 if path == mine else 450) or path in ("/ops/", search), (
             path

@@ -11,7 +11,7 @@ async def test_a_visitor_chooses_the_theme_of_every_page(site, visitor: HttpBrow
     assert "data-theme" not in (await visitor.get("/public/")).text
     answer = await visitor.post("/display/", theme="dark")
     assert (answer.status_code, answer.headers["location"]) == (303, "/display/")
-    for path in ("/public/", "/public/", "/about/", "/nowhere/"):  # the second one from the page cache
+    for path in ("/public/", "/public/", "/about/", "/nowhere/"):  # the second page is from the page cache
         html = (await visitor.get(path)).text
         assert '<html lang="en" dir="ltr" data-theme="dark">' in html
         assert '<meta name="color-scheme" content="dark">' in html
@@ -23,7 +23,7 @@ async def test_a_reader_chooses_the_text_size_of_every_page(site, visitor: HttpB
     for browser in (visitor, alice):
         assert "data-text" not in (await browser.get("/public/")).text
         await browser.post("/display/", text_size="larger")
-        for path in ("/public/", "/public/", "/about/", "/nowhere/"):  # the second one from the page cache
+        for path in ("/public/", "/public/", "/about/", "/nowhere/"):  # the second page is from the page cache
             assert '<html lang="en" dir="ltr" data-text="larger">' in (await browser.get(path)).text
         assert re.search(r'value="larger" checked', (await browser.get("/display/")).text)
         assert (await browser.post_json("/display/", text_size="9999px")).status_code == 422

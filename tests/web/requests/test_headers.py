@@ -167,7 +167,7 @@ async def test_static_files_are_cached_and_never_sniffed(visitor):
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/css")
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["access-control-allow-origin"] == "*"  # the default avatar is one of them
+    assert answer.headers["access-control-allow-origin"] == "*"  # the default avatar is a static file
     again = await visitor.get("/static/css/site.css", **{"If-None-Match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     assert (await visitor.http.head("/static/css/site.css")).content == b""

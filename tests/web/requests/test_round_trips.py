@@ -21,7 +21,7 @@ from timelines.following.presenters import accounts_with_follow_state
 
 ROUND_TRIP_S = 0.4
 MAX_PUBLISH_ROUND_TRIPS = 5
-ATTEMPTS = 3  # the machine may stand still during one
+ATTEMPTS = 3  # the machine may pause during one attempt
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ async def test_people_see_an_announcement_until_they_dismiss_it(
     third = await announce(site, "A third")
     assert (await alice.post_json(f"/announcements/{third}/dismiss/")).status_code == 200
     account = await site.accounts.get_by_handle("alice")
-    assert account.preferences.dismissed_announcements == (second, third)  # the removed one is forgotten
+    assert account.preferences.dismissed_announcements == (second, third)  # the removed announcement is forgotten
     assert (await alice.post_json("/announcements/7/dismiss/")).status_code == 404
     assert (await visitor.post_json(f"/announcements/{third}/dismiss/")).status_code == 401
 

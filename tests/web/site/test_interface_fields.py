@@ -59,7 +59,7 @@ async def test_pages_have_the_fields_that_the_document_names(alice: HttpBrowser)
         filled = address.replace("@<handle>", "@alice").replace("<post id>", post_id).replace("<id>", post_id)
         answer = await alice.get_json(filled)
         if "<" in filled or answer.status_code != 200:
-            continue  # it needs another state of the account
+            continue  # the page needs another state of the account
         compared += 1
         if different := find_differences(text, answer.json()):
             wrong[address] = different

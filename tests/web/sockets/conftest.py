@@ -45,7 +45,7 @@ async def returning_connections(services: Services) -> AsyncIterator[None]:
     before = await connections()
     counts = [len(before)]
     while len(counts) < STEADY_COUNTS or len(set(counts[-STEADY_COUNTS:])) > 1:
-        await asyncio.sleep(0.05)  # those of the test before may still be closing
+        await asyncio.sleep(0.05)  # connections of the test before may still be closing
         before = await connections()
         counts.append(len(before))
     yield

@@ -110,7 +110,7 @@ async def test_a_reader_that_stalls_for_ten_seconds_is_closed_with_few_bytes_pen
     async with open_socket(daphne) as other:
         with contextlib.closing(Deaf(daphne)) as deaf:
             await asyncio.sleep(0.5)
-            await other.subscribe("public")  # after the deaf one, so that the server sends to it later
+            await other.subscribe("public")  # after the deaf reader, so that the server sends to this one later
             unsent, stuck = [-1], time.monotonic()
             while len(unsent) < SAME or len(set(unsent[-SAME:])) > 1:
                 await other.receive_entry((await bob.publishes(ENTRY_TEXT)).id)

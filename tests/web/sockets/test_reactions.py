@@ -173,12 +173,12 @@ async def test_the_next_boost_replaces_the_withdrawn_boost(daphnes, scene: Remov
             assert f'data-boost-of="{scene.post.id}"' in entry["html"]
             await reader.collect_for()
             assert reader.shown_ids("home") == reader.shown_ids(scene.list_name) == [scene.boosts[1]]
-            assert set(reader.entry_ids("public")) <= {scene.post.id}  # which may have been on its way
+            assert set(reader.entry_ids("public")) <= {scene.post.id}  # the entry of the post may have been on its way
         await scene.withdraws(1)
         for reader in (one, other):
             await receive_replacement(reader, scene.boosts[2], scene.boosts[1])
             await reader.collect_for()
-            assert reader.shown_ids(scene.list_name) == []  # no other list member boosted it
+            assert reader.shown_ids(scene.list_name) == []  # no other list member boosted the post
 
 
 async def test_a_replacement_the_reader_may_not_see_is_not_sent(

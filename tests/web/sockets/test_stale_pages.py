@@ -94,7 +94,7 @@ async def test_a_killed_pubsub_connection_loses_nothing(daphne, world, services)
         node = services.store.node(processes_key())
         post_ids: list[int] = []
         for round_number in range(5):
-            await eventually(partial(node.execute, "CLIENT", "KILL", "TYPE", "pubsub"))  # once it has come back
+            await eventually(partial(node.execute, "CLIENT", "KILL", "TYPE", "pubsub"))  # after the reconnect
             posts = [await bob.publishes(f"missed {round_number} {n}") for n in range(3)]
             post_ids += [post.id for post in posts]
             await world.deliver_all()

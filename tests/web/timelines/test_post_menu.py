@@ -13,7 +13,7 @@ async def test_a_reply_links_to_its_parent_by_the_handle_of_the_parents_author(
 ) -> None:
     question = await bob.publish("what is the time?")
     await alice.publish("noon", in_reply_to=question["id"])
-    for page in ("/", "/@alice/", "/", "/@alice/"):  # the last one from the process's cache
+    for page in ("/", "/@alice/", "/", "/@alice/"):  # the last page is from the cache of the process
         html = (await alice.get(page)).text
         assert f'<a href="{question["url"]}"><span>Replying to <bdi>@bob</bdi>:</span>' in html
 

@@ -195,7 +195,7 @@ async def test_an_edit_adds_removes_moves_and_describes_pictures(alice, visitor,
     assert [[each["id"] for each in version["media_attachments"]] for version in versions] == [
         ids, [ids[2], added, ids[0]],
     ]  # fmt: skip
-    assert (await visitor.get(old[1]["url"])).status_code == 200  # the history shows it
+    assert (await visitor.get(old[1]["url"])).status_code == 200  # the history shows the picture
     assert (await visitor.get(f"{post['url']}history/")).text.count('<a class="picture"') == 6
     await alice.post_json(f"/posts/{post['id']}/edit/", text="only words")
     assert await attachments(visitor, post) == newest  # an edit without the field keeps the pictures
