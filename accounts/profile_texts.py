@@ -68,9 +68,9 @@ else:
 class ProfileText(TextField):
     """A text of a profile that its owner writes and others read.
 
-    Its name is that of the stored field, of the input of forms and of the own JSON. `api_name` is its field in the
-    client API unless that has the same name, and `activity_name` its property of ActivityPub's Person. The limit is in
-    graphemes, that of a link in code points.
+    The stored field, the input of forms and the own JSON have its name. `api_name` is its field in the client API, if
+    the name differs there, and `activity_name` its property of ActivityPub's Person. The limit is in graphemes, the
+    limit of a link in code points.
     """
 
     def __init__(

@@ -76,7 +76,7 @@ class MeasuredSite:
     def run(self, what: str, count: int, *commands: Sequence[str]) -> None:
         """Run commands beside each other, and add their CPU time for each of `count` items.
 
-        Raises RuntimeError if one fails, but for an audit that found damage.
+        Raises RuntimeError if one fails, except an audit that found damage.
         """
         environment = {**os.environ, "REDIS_URL": self.deployment.urls.default}
         started, server_s = time.monotonic(), sum(map(cpu_s, self.pids))

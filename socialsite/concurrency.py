@@ -37,7 +37,7 @@ async def run_together(*awaitables: Awaitable[T]) -> list[T]: ...
 async def run_together(*awaitables: Awaitable[Any]) -> Any:
     """Return the results in order. If an awaitable fails, cancel the others, wait for their end, and raise its error.
 
-    `asyncio.gather` would leave the others running, beside a retry or after the answer. `asyncio.TaskGroup` alone would
+    `asyncio.gather` would leave the others running, during a retry or after the answer. `asyncio.TaskGroup` alone would
     raise an ExceptionGroup.
     """
     try:

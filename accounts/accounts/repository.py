@@ -91,7 +91,7 @@ class AccountRepository:
         return None
 
     async def free(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
-        """Delete an account that waits, so that its handle can be given again. Return False if it does not wait."""
+        """Delete an account that waits, so that its handle is free again. Return False if it does not wait."""
         account = [keys.account(account_id)]
         return bool(await self._accounts.write(*FREE.command(account, flatten_fields(fields))))
 

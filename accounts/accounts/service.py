@@ -360,7 +360,7 @@ class AccountService(AccountLookup, Service):
     async def free(self, *, account_id: AccountId) -> bool:
         """Delete an account that waits for approval, and free its handle. Return whether it waited.
 
-        It has never had a session, a post or a follow, so that its id can be given again with its handle.
+        It has never had a session, a post or a follow, so its id can be used again with its handle.
         """
         await self.end_sessions(account_id)  # tokens of apps, which begin to work with the approval
         await self._delete_data(account_id)

@@ -34,7 +34,7 @@ class SanctionRepository:
     async def find_room(self, sanction: Sanction) -> tuple[int, list[SanctionId]] | None:
         """Return the number of sanctions beside a new one, and the ids to delete for it; None if it is stored already.
 
-        Above the cap, the oldest notes give way, or else the oldest sanctions that have ended.
+        Above the cap, the oldest notes are deleted first, then the oldest sanctions that have ended.
         Raises AlreadySuspended, SanctionsCapReached.
         """
         rows, now_ms = await self.list_all(sanction.account_id), sanction.created_ms

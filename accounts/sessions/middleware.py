@@ -66,7 +66,7 @@ async def load_token(request: SiteRequest) -> None:
 
 
 def find_bearer_token(request: SiteRequest) -> str:
-    """Return the token of the Authorization header, for a stream also that of the query string, or ""."""
+    """Return the token of the Authorization header, or for a stream the token of the query string, or ""."""
     text = parse_bearer(request.META.get("HTTP_AUTHORIZATION", ""))
     if text is None and request.path_info.startswith(STREAMING_PREFIX):
         return request.GET.get("access_token", "")

@@ -79,7 +79,7 @@ async def security_page(request: SiteRequest) -> HttpResponse:
 
 
 async def forget_browser(request: SiteRequest) -> HttpResponse:
-    """Forget a browser: its next log-in counts as that of a stranger."""
+    """Forget a browser: its next log-in counts as the log-in of a stranger."""
     account_id, id = require_viewer_id(request), get_form_data(request).get("browser", "")
     await request.services[BrowserRegistry].forget(account_id, id)
     return done(request, {}, default=request.path)

@@ -99,7 +99,7 @@ class MemoryReport:
         return max(0, sum(node.used - node.bare for node in self.nodes) - tables - self.bytes)
 
     def scale(self, factor: float) -> None:
-        """Multiply the numbers of keys and posts, but not those of large keys."""
+        """Multiply the numbers of keys and posts. The numbers of large keys stay."""
         for family in self.families.values():
             family.keys = round((family.keys - family.large_keys) * factor) + family.large_keys
         self.posts_by_day = {age: round(count * factor) for age, count in self.posts_by_day.items()}

@@ -21,7 +21,7 @@ class MigrationLock:
         self._renew_task: asyncio.Task[None] | None = None
 
     async def acquire(self) -> None:
-        """Acquire the lock, or wait until an old lock expires. Raises MigrationRefused if another one is in use."""
+        """Acquire the lock, or wait until an old lock expires. Raises MigrationRefused if another process holds it."""
         ttl_ms = 0
         while True:
             sent_at = asyncio.get_running_loop().time()

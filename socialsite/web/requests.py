@@ -176,8 +176,7 @@ class SiteRequest(ASGIRequest):
 
     @cached_property
     def site_url(self) -> str:
-        """The address of the site, without a path: with HTTPS=1 that of SITE_URL, whose port replaces that of the
-        client."""
+        """The address of the site, without a path. With HTTPS=1 and the host of SITE_URL, it has its port."""
         host, own = self.get_host(), urlsplit(settings.SITE_URL)
         if settings.HTTPS and split_domain_port(host)[0] == split_domain_port(own.netloc)[0]:
             return f"{own.scheme}://{own.netloc}"

@@ -60,7 +60,7 @@ def page_response(
 
 
 def get_site(request: SiteRequest) -> SiteSettings:
-    """Return the settings of the site, or those of the environment while the store cannot be opened."""
+    """Return the settings of the site, or the settings in the environment while the store cannot be opened."""
     if hasattr(request, "services"):
         return request.services[SiteService].settings
     return apply_changes(UNKNOWN_SETTINGS, settings.SITE_ENVIRONMENT)

@@ -195,7 +195,7 @@ def test_a_thread_reads_from_right_to_left_in_arabic(reader: OpenReader, own: Ht
 
 
 def test_an_opened_thread_stays_open_and_keeps_its_own_places(reader: OpenReader, own: HttpVisitor) -> None:
-    """A new post of the thread does not close it, a click opens the post itself, a boost of a part stays outside."""
+    """A new post of the thread does not close it, a click opens the post itself, a boost of a part is an own entry."""
     thread = publish_thread(own, 4)
     me = reader(own)
     me.go_to_live("/")

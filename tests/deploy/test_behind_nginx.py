@@ -119,7 +119,7 @@ async def test_nginx_serves_only_files_with_hashed_names_as_immutable(http):
 
 
 async def test_nginx_lets_pages_of_other_sites_draw_the_pictures_that_the_site_marks(tmp_path):
-    """nginx drops the headers of a response with X-Accel-Redirect but for a few."""
+    """nginx drops most headers of a response with X-Accel-Redirect."""
     (tmp_path / "media").mkdir()
     (tmp_path / "media" / "a.webp").write_bytes(b"picture")
 

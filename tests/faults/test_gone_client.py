@@ -1,4 +1,4 @@
-"""A client that is gone before its upload was read is no defect: nothing is logged as one, and the site goes on."""
+"""A client that is gone before its upload was read is no defect: the log has no defect, and the site continues."""
 
 import os
 import signal

@@ -38,7 +38,7 @@ DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
 
 @endpoint("read:search")
 async def search(request: SiteRequest) -> Json:
-    """Return accounts, hashtags and posts, or those of `type`. The URL of an account or post of this site finds it."""
+    """Return accounts, hashtags and posts, or one `type` of them. A URL finds its account or post of this site."""
     fields = api_fields(request)
     kind, text = fields.get("type", ""), fields.get("q", "").strip()
     limit, offset = limit_field(fields, DEFAULT_RESULTS, MAX_RESULTS), offset_field(fields)

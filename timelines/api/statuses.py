@@ -148,7 +148,7 @@ async def show(request: SiteRequest, post_id: PostId) -> Raw:
 
 @endpoint("read:statuses")
 async def show_many(request: SiteRequest) -> list[Raw]:
-    """Return those of the posts `id[]` that the viewer may see."""
+    """Return the posts of `id[]` that the viewer may see."""
     ids = [PostId(id) for id in ids_field(api_fields(request), "id", STATUSES_AT_ONCE)]
     entries = await request.services[ReadingService].posts(ids, viewer_id=get_viewer_id(request))
     return await statuses_json(request, entries)

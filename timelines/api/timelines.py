@@ -128,7 +128,7 @@ async def move_markers(request: SiteRequest) -> Json:
 
 
 def marker_json(last_read_id: PostId) -> Json:
-    """Return a marker. Its time and version are those of the entry, because the site stores only the entry's id."""
+    """Return a marker. Its time and version come from the id of the entry, because the site stores only this id."""
     return {
         "last_read_id": str(last_read_id),
         "version": int(last_read_id) % 2**31,

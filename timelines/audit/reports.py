@@ -34,7 +34,7 @@ class ReportChecks(Checks):
                 yield Discrepancy("report_unindexed", keys.reports(), str(report_id), repair)
 
     async def entries(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Check that each index entry is that of its report."""
+        """Check that each index entry is the one that its report needs."""
         async for key, members in reader.pages_of_many(checked):
             number = INDEXES.index(key)
             reports = await self._read(reader, [member.rpartition(b":")[2] for member, _ in members])

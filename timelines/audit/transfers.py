@@ -33,7 +33,7 @@ class TransferChecks:
             yield batch
 
     async def transfers(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Check the files of both directions. A transfer without its file has failed; its owner starts another one."""
+        """Check the files of both directions. A transfer without its file has failed; its owner may repeat it."""
         for key, (values,) in await reader.read_each(checked, ("HVALS",)):
             owner, transfers = AccountId(int(key.tag)), [decode_transfer(value) for value in values]
             for name in self._names_by_key.get(key, set()) - {each.file_name(owner) for each in transfers}:

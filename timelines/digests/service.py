@@ -33,9 +33,9 @@ class DigestService(Part):
         return (PeriodicTask("digests", DUE_INTERVAL_S, self.send_due),)
 
     async def send_due(self) -> None:
-        """Add the mails that are due. The id of a mail is that of its period, so a repetition sends no second one.
+        """Add the mails that are due. The id of a mail names its period, so a repetition sends no second mail.
 
-        The next digest is scheduled first, so that an account that cannot be read delays no others. If the process
+        The next digest is scheduled first, so that an unreadable account delays no others. If the process
         crashes after that, this digest is not sent.
         """
         for account_id, due_ms in await self.mails.digests.oldest(DUE_PER_BATCH, until_ms=self.clock.now_ms()):

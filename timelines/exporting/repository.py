@@ -44,7 +44,7 @@ class Transfers(Repository):
         return None if value is None else decode_transfer(value)
 
     async def start(self, account_id: AccountId, transfer: Transfer) -> None:
-        """Store a new transfer. Raises TransferUnderWay if another one of its kind is running, TransfersCapReached."""
+        """Store a new transfer. Raises TransferUnderWay if a transfer of its kind is running, TransfersCapReached."""
         lost_ms = transfer.changed_ms - STALLED_MS
         args = [transfer.id, encode_transfer(transfer), transfer.kind, TRANSFERS_CAP, lost_ms, *ACTIVE_STATES]
         result = await self._timelines.write(*START_TRANSFER.command([keys.transfers(account_id)], args))

@@ -51,7 +51,7 @@ class BlocksAndMutesService(Service):
     # Changing
 
     async def block(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
-        """Block an account: neither sees or may follow the other. Return whether the block is new.
+        """Block an account: the two cannot see or follow each other. Return whether the block is new.
 
         The block is written first. So a concurrent follow either finds the block in its second check, or its edge is
         removed here. Repeating the call completes a change after a crash.

@@ -229,7 +229,7 @@ def share_room(sizes: list[int], room: int) -> list[int]:
 
 
 def _cursor_behind(cursor: PassCursor, last: bytes, end: Sequence[bytes] | None) -> PassCursor:
-    """Return the cursor after the id `last`. `end` is its (id, score), or None if its score is that of `cursor`.
+    """Return the cursor after the id `last`. `end` is its (id, score), or None if `cursor` has its score.
 
     If `end` is another id, edges changed between two commands of a round trip. The result is then `cursor` itself.
     """

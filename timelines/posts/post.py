@@ -223,7 +223,7 @@ def texts_of(text: str, details: PostDetails) -> list[tuple[str, str]]:
 
 
 def check_declarations() -> None:
-    """Raise TypeError if a field of PostDetails is not declared, or a text of it not as ShortText."""
+    """Raise TypeError if a field of PostDetails is not declared, or a text is not declared as ShortText."""
     names, short_texts = {each.name for each in FIELDS} | SITE_FIELDS, {each.name for each in SHORT_TEXTS}
     undeclared = names ^ {*PostDetails.__struct_fields__, "text", "audience", "in_reply_to"}
     undeclared |= short_texts ^ {name for name, kind in PostDetails.__annotations__.items() if kind is str}

@@ -81,7 +81,7 @@ class VerifiedLinkService(Part):
 
 
 def is_verifiable(value: str) -> bool:
-    """Return whether the value is nothing but a link with https to another site."""
+    """Return whether the value is only a link with https to another site."""
     return value[:8].lower() == "https://" and find_link(value) == value
 
 

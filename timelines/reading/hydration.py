@@ -100,7 +100,7 @@ class PostFactsCache:
         return {parent_of[post_id][1] for post_id in post_ids if post_id in parent_of}
 
     def parents_of(self, post_ids: Iterable[PostId]) -> set[PostId]:
-        """Return the parents of those of the posts that the cache knows as replies to other accounts."""
+        """Return the parents of the posts that the cache knows as replies to other accounts."""
         replies = [(post_id, *self.parent_of[post_id]) for post_id in post_ids if post_id in self.parent_of]
         return {parent for reply, parent, author in replies if author != self.author_of[reply]}
 

@@ -101,7 +101,7 @@ class ReadingService(Service):
         return await self.pipeline.get_visible(viewer_id, post_id)
 
     async def posts(self, post_ids: Sequence[PostId], *, viewer_id: AccountId | None) -> list[HydratedPost]:
-        """Return those of the posts whose pages the viewer may see, in the order of `post_ids`."""
+        """Return the posts whose pages the viewer may see, in the order of `post_ids`."""
         return await self.pipeline.read_posts(post_ids, ViewerContext(viewer_id, ViewContext.POST))
 
     def post_count(self, account_id: AccountId) -> Read[int]:

@@ -26,7 +26,7 @@ class ViewerContext(NamedTuple):
     """A viewer and the timeline that the viewer reads. `viewer_id` is None for visitors.
 
     `allowed` reads which authors the timeline may show. `replyable` reads the accounts to which replies are shown. If
-    it is None, all replies are shown. `shows_parents` is that of PageRequest.
+    it is None, all replies are shown. PageRequest explains `shows_parents`.
     """
 
     viewer_id: AccountId | None

@@ -54,7 +54,7 @@ class Report(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Claim(NamedTuple):
-    """The claim of a staff member on the open reports about an account. `reason` is that of a takeover, or ""."""
+    """The claim of a staff member on the open reports about an account. `reason` is the reason of a takeover, or ""."""
 
     staff_id: AccountId
     until_ms: int

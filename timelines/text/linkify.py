@@ -1,4 +1,4 @@
-"""Converts the text of posts to the HTML of pages; apps get that of timelines/api/entities. All text is escaped.
+"""Converts the text of posts to the HTML of pages; apps get other HTML (timelines/api/entities). All text is escaped.
 
 token_scanner.py recognizes links, mentions and hashtags in linear time (tests/unit/text/test_linkify_speed.py).
 """

@@ -74,7 +74,7 @@ def grapheme_count(text: str) -> int:
 def post_length(text: str) -> int:
     """Return the length of a post in graphemes. A link counts at most LINK_LENGTH, and `@name@host` as `@name`.
 
-    The host may be another one, since clients of Mastodon count all names so.
+    The host may be any host, since clients of Mastodon count all names in this way.
     """
     return grapheme_count("".join(map(_counted_part, scan(text))))
 

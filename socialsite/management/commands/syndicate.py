@@ -59,7 +59,7 @@ class Command(OperatorCommand):
     async def _run_workers(self, services: Services, workers: Sequence[Worker], *, once: bool) -> bool:
         """Run until stopped, or with `once` until the queues are empty. Returns False if it was stopped before that.
 
-        Each queue has a worker of its own. The first is that of the outbox.
+        Each queue has a worker of its own. The first worker has the outbox.
         """
         worker = workers[0]
         self.print_line(f"Worker {worker.name} syndicates.")

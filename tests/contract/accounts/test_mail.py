@@ -174,7 +174,7 @@ async def test_a_deleted_account_gets_no_mail_and_keeps_no_state(services, alice
 
 
 async def test_an_outdated_change_of_the_address_changes_nothing(services, alice):
-    """An account that was never approved may be deleted meanwhile, and another one may have its id."""
+    """An account that was never approved may be deleted meanwhile, and another account may have its id."""
     mails = services.mail.mails
     row = await services.mail.find(alice)
     assert await mails.change(alice, pending="new@example.org")

@@ -250,7 +250,7 @@ async def test_the_page_of_an_account_takes_few_round_trips_however_much_is_stor
 async def test_an_undo_while_the_sanction_is_performed_wins(
     services: Services, sanctions: SanctionService, sam: Actor, bob: Person
 ) -> None:
-    """A worker has read a suspension and stands still; staff undoes it; then the worker goes on."""
+    """A worker has read a suspension and pauses; staff undoes it; then the worker continues."""
     repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
     made = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
     assert not (await services.accounts.get(bob.id)).is_active

@@ -253,7 +253,7 @@ async def test_the_viewer_graph_contains_the_first_follows_of_a_partition(
 
 
 async def test_a_refused_script_ends_the_other_scripts_of_its_change(store: Store) -> None:
-    """A task that is left running would write edges beside a repetition, or after the error was reported."""
+    """A task that is left running would write edges during a repetition, or after the error was reported."""
     edges = edges_of(store, 1)
     partition = store.partitioned_component("follows", 1).partition(0)
     await partition.node.execute("SET", keys.following(partition.tag, ALICE), "not a sorted set")

@@ -254,7 +254,7 @@ async def test_tokens_of_apps_for_themselves_count_as_apps(services: Services, m
 
 
 async def test_unused_apps_of_the_largest_size_take_a_bounded_part_of_the_store(services: Services) -> None:
-    """They are deleted a day after their registration, so that at most those of two days (UTC) are stored."""
+    """They are deleted a day after their registration, so that at most the apps of two days (UTC) are stored."""
     uris = [f"https://app{number}.example.com/".ljust(oauth.REDIRECT_URIS_MAX_LENGTH // 3, "u") for number in range(3)]
     website = "https://app.example.com/".ljust(oauth.URI_MAX_LENGTH, "w")
     app, _secret = await services.oauth.register_app(

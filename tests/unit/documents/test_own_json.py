@@ -1,4 +1,4 @@
-"""The JSON of the site's own addresses is that of docs/reference/interface.md, and an undeclared one fails a test."""
+"""The JSON of the site's own addresses is as in docs/reference/interface.md, and undeclared JSON fails a test."""
 
 from types import ModuleType
 from typing import Any

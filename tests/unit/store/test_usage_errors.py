@@ -1,4 +1,4 @@
-"""The errors of the store, and those of wrong use."""
+"""The errors of the store, and the errors of wrong use."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The replay after an id contains the newer entries and those of the minute before it."""
+"""The replay after an id contains the newer entries and the entries of the minute before it."""
 
 import pytest
 

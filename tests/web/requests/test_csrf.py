@@ -1,4 +1,4 @@
-"""Neither a GET nor another site changes state, on any route of the URLconf."""
+"""A GET or another site cannot change state, on any route of the URLconf."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Public lists: everybody reads them and follows their members; nobody is on one against their will."""
+"""Public lists: everybody reads them and follows their members; nobody is on a list against their will."""
 
 import re
 

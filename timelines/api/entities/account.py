@@ -38,7 +38,7 @@ UNKNOWN: Final = {
 
 
 def account_entity(summary: AccountSummary, site_url: str, needs_keys: bool = False) -> Json:
-    """Return an account. Apps show the handle if `display_name` is empty. `needs_keys` is that of `picture_link`."""
+    """Return an account. Apps show the handle if `display_name` is empty. `needs_keys` is for `picture_link`."""
     author = summary.author
     url = site_url + profile_url(author.handle)
     avatar = site_url + (picture_link(author.avatar, "full", needs_keys) or MISSING_AVATAR)

@@ -8,8 +8,8 @@ from timelines.pages.presenters import Json
 def poll_entity(entry: HydratedPost) -> Json | None:
     """Return the poll of an entry that is no boost, or None if the post has no poll.
 
-    While the results are hidden from the viewer, options have no counts, and the number of votes is that of voters. An
-    author counts as a voter. A visitor gets no own votes.
+    While the results are hidden from the viewer, options have no counts, and the number of voters replaces the number
+    of votes. An author counts as a voter. A visitor gets no own votes.
     """
     poll = poll_json(entry)
     if poll is None:
