@@ -221,7 +221,7 @@ def reject_unknown_parameters(url: str, *parameters: str) -> None:
 
 def redact_credentials(url: str) -> str:
     """Return the URL without users and passwords, for logs."""
-    return re.sub(r"(_password=)[^&]*", r"\1***", re.sub(r"://.*@", "://***@", url))
+    return re.sub(r"(password=)[^&]*", r"\1***", re.sub(r"://.*@", "://***@", url))
 
 
 def pop_parameter(url: str, name: str) -> tuple[str, list[str]]:

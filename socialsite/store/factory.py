@@ -45,8 +45,8 @@ def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topol
     scheme, separator, rest = url.partition("://")
     if not separator:
         raise InvalidStoreUrl(
-            f"{url!r} is not a Redis URL: write redis://host:port or unix:///path or embedded://directory"
-        )
+            "this is not a Redis URL: write redis://host:port or unix:///path or embedded://directory"
+        )  # without the URL, which may begin with a password
     if scheme == "embedded":
         if not rest:
             raise InvalidStoreUrl(f"{url!r} names no place: say which directory, embedded://directory")

@@ -98,6 +98,10 @@ def test_an_unusable_url_is_refused_with_one_sentence(url: str, reason: str) -> 
         "redis+sentinel://a:1/?sentinel_password=p4ss",
         "redis+twemproxy://site:p4ss@a:1",
         "http://site:p4ss@a:1",
+        "site:p4ss@a:1",
+        "redis:/site:p4ss@a:1",
+        "redis://a:1?username=site&password=p4ss",
+        "redis+sentinel://a:1/main?password=p4ss",
     ],
 )
 def test_an_error_message_contains_no_password(url: str) -> None:
