@@ -43,6 +43,8 @@ class EncodePicture(msgspec.Struct, frozen=True, tag="encode"):
     name: str
     crop: Crop | None = None
     owner: AccountId = AccountId(0)
+    sender: AccountId = AccountId(0)
+    """The account whose turn the job takes, if it is not the owner."""
 
 
 class EncoderResult(msgspec.Struct, frozen=True):
@@ -104,7 +106,7 @@ class MediaProcessing(Part):
             with postpones_storage_failures():
                 await self._perform(job, is_quick=True)
         except TakesLong:
-            await self.slow_pictures.add(payload, sender=job.owner)
+            await self.slow_pictures.add(payload, sender=job.sender or job.owner)
         return ()
 
     async def _perform(self, job: EncodePicture, *, is_quick: bool) -> None:

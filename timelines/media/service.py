@@ -100,11 +100,12 @@ class MediaService(Service):
         alt: str = "",
         focus: tuple[float, float] = (0.0, 0.0),
         crop: Crop | None = None,
+        sender: AccountId = SITE_OWNER,
     ) -> Media:
         """Store an upload and the job that encodes it. Return its row in the state "processing".
 
-        `crop` is the part to show of an avatar or header: left, top, width and height, from 0.0 to 1.0. Raises
-        MediaInvalid, MediaRefused, MediaQuotaReached.
+        `crop` is the part to show of an avatar or header: left, top, width and height, from 0.0 to 1.0. `sender` is the
+        account whose turn a picture of the site takes. Raises MediaInvalid, MediaRefused, MediaQuotaReached.
         """
         size = content.size or 0
         if size > UPLOAD_MAX_BYTES:
@@ -132,7 +133,7 @@ class MediaService(Service):
             await self.files.delete_picture(row.name)  # the part that was written
             await self.rows.erase(row)
             raise
-        await self.jobs.add(encode_job(EncodePicture(row.name, crop, owner_id)), sender=owner_id)
+        await self.jobs.add(encode_job(EncodePicture(row.name, crop, owner_id, sender)), sender=sender or owner_id)
         return row
 
     async def require_shared_folder(self) -> None:
@@ -142,13 +143,16 @@ class MediaService(Service):
             log.error("media_folder_differs", folder=str(self.files.folder))
             raise Unavailable
 
-    async def upload_preview(self, content: bytes) -> MediaAttachment | None:
-        """Store the picture of a link preview, and return it encoded, or None if it is refused or takes too long."""
+    async def upload_preview(self, content: bytes, sender: AccountId) -> MediaAttachment | None:
+        """Store the picture of a link preview, and return it encoded, or None if it is refused or takes too long.
+
+        It takes the turn of the account `sender`, whose post contains the link.
+        """
         _, site_bytes = await self.rows.read_totals(SITE_OWNER)
         if self.media_site_quota and site_bytes >= self.media_site_quota:
             return None
         try:
-            row = await self.upload(owner_id=SITE_OWNER, content=ContentFile(content), kind="preview")
+            row = await self.upload(owner_id=SITE_OWNER, content=ContentFile(content), kind="preview", sender=sender)
         except (MediaInvalid, MediaRefused, MediaQuotaReached):
             return None
         for done in await self.wait_until_done([row], PREVIEW_PICTURE_TIMEOUT_S):

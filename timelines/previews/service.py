@@ -77,25 +77,25 @@ class PreviewService(Service):
         if isinstance(job, CheckLinks):
             await self.verified_links.check(job.account_id)
         elif self.link_previews:
-            preview = await self._renew(job.url, REPEATED_FAILURE_TTL_MS if job.is_renewal else FAILURE_TTL_MS)
+            preview = await self._renew(job)
             if preview.title:
                 await self.live.post_edited(job.post_id)
         return ()
 
-    async def _renew(self, url: str, failure_ttl_ms: int) -> LinkPreview:
+    async def _renew(self, job: FetchPreview) -> LinkPreview:
         """Fetch a link and store its preview, unless it was fetched lately. A failure keeps the former preview."""
-        former = await self.previews.find(url)
+        former = await self.previews.find(job.url)
         if former is not None and self._is_fresh(former):
             return former
-        preview = await self._fetch(url)
+        preview = await self._fetch(job.url, job.account_id)
         if former is not None and former.title and not preview.title:
             preview = structs.replace(former, fetched_ms=preview.fetched_ms)
-        await self.previews.save(preview, failure_ttl_ms)
+        await self.previews.save(preview, REPEATED_FAILURE_TTL_MS if job.is_renewal else FAILURE_TTL_MS)
         if former is not None and (picture := former.picture) is not None and picture != preview.picture:
             await self.media.discard_preview(picture.id, f"{picture.id}-{picture.secret}")
         return preview
 
-    async def _fetch(self, url: str) -> LinkPreview:
+    async def _fetch(self, url: str, sender: AccountId) -> LinkPreview:
         """Return the preview of a link with its encoded picture, or a failure."""
         now_ms = self.clock.now_ms()
         page = await fetch(self.outgoing, url, PAGE_TYPES, PAGE_MAX_BYTES, is_cut=True)
@@ -106,7 +106,9 @@ class PreviewService(Service):
         if not preview.title or not picture_url:
             return preview
         picture = await fetch(self.outgoing, join_url(page.url, picture_url), PICTURE_TYPES, PICTURE_MAX_BYTES)
-        return structs.replace(preview, picture=await self.media.upload_preview(picture.body)) if picture else preview
+        if picture is None:
+            return preview
+        return structs.replace(preview, picture=await self.media.upload_preview(picture.body, sender))
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> None:
         """Remove the preview from an own post. It stays removed for this link. Raises PostNotFound."""

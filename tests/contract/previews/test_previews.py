@@ -14,6 +14,7 @@ from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.outgoing.requests import OutgoingClient
+from socialsite.recipes.job import Job
 from tests.support.api import ApiSite
 from tests.support.notifications import ThreePeople
 from tests.support.pictures import picture
@@ -23,6 +24,7 @@ from timelines import keys
 from timelines.api.presenters import status_json
 from timelines.errors import PostNotFound
 from timelines.media.media import PREVIEW_PICTURE_TTL_MS, UNATTACHED_MS
+from timelines.media.processing import decode_job
 from timelines.pages.presenters import entry_html, post_json
 from timelines.posts.post import Post
 from timelines.previews import repository, service
@@ -319,6 +321,30 @@ async def test_the_picture_of_a_link_may_have_a_space_in_its_name_and_the_type_o
     assert preview is not None
     assert preview.picture is not None
     assert await scene.card(post) == "Page"
+
+
+async def test_the_picture_of_a_link_takes_the_turn_of_its_author(scene: PreviewScene, three: ThreePeople) -> None:
+    """The pictures of one author's links do not delay those of others."""
+    alice, bob, _ = three
+    scene.site.answers["/picture"] = respond(picture((300, 200)), "image/jpeg")
+    for number, author in enumerate((alice, alice, bob)):
+        page = f'<title>{number}</title><meta property="og:image" content="/picture">'
+        scene.site.answers[f"/{number}"] = respond(page)
+        await author.publishes(f"{scene.site.origin}/{number}")
+    await scene.world.deliver_all()
+    fetching = [
+        asyncio.create_task(scene.services.previews.handle(payload))
+        for payload in await scene.services.preview_queue.read_payloads(9)
+    ]
+    queue, jobs = scene.services.media_queue, list[Job]()
+    await queue.create_group()
+    async with asyncio.timeout(10):
+        while len(jobs) < 2:  # one of each author
+            jobs += await queue.fetch("abad1dea", 9, 100)
+    assert {decode_job(job.payload).sender for job in jobs} == {alice.id, bob.id}
+    for task in fetching:
+        task.cancel()
+    await asyncio.wait(fetching)
 
 
 async def test_the_picture_of_a_link_passes_the_guard(scene: PreviewScene, three: ThreePeople) -> None:
