@@ -317,6 +317,7 @@ class MediaService(Service):
         await self.wait_until_done([row], PROFILE_PICTURE_TIMEOUT_S)
         row = await self.find_own(account_id, row.id)
         if row.state != "ready":
+            await self.delete(owner_id=account_id, media_id=row.id)  # its job then ends without work
             raise MediaInvalid({"file": _("The picture could not be prepared in time. Try again.")})
         return row.name
 

@@ -29,6 +29,7 @@ from timelines.drafts.draft import Draft
 from timelines.errors import MediaInvalid, MediaQuotaReached, PostInvalid
 from timelines.jobs import EditPost
 from timelines.jobs import encode_job as encode_post_job
+from timelines.media import service as media_service
 from timelines.media.deletion import RETRY_CHECK_MS
 from timelines.media.media import MEDIA_PER_POST, MEDIA_PER_THREAD, UNATTACHED_MS, Media, media_file, upload_file
 from timelines.media.processing import EncodePicture, EncoderKilled, decode_job, encode_job, parse_result
@@ -244,6 +245,17 @@ async def test_a_picture_that_takes_long_is_encoded_after_the_pictures_of_others
     assert [decode_job(payload).name for payload in await slow_queue.read_payloads(2)] == [slow.name]
     assert await perform_all(slow_queue, services.background_queues["slowpictures"].handle) == 1
     assert (await rows.find(slow.id)).state == "ready"
+
+
+async def test_an_avatar_that_is_not_ready_in_time_is_deleted(services, alice: Person, monkeypatch):
+    """Each further try would wait for the pictures of the tries before."""
+    monkeypatch.setattr(media_service, "PROFILE_PICTURE_TIMEOUT_S", 0.0)
+    with pytest.raises(MediaInvalid):
+        await services.media.set_profile_picture(account_id=alice.id, kind="avatar", content=uploaded(picture()))
+    rows = services.repositories.media_rows
+    assert (await rows.read_totals(alice.id), await MediaFiles().list_names()) == ((0, 0), [])
+    assert await perform_all(services.media_queue, services.media_processing.handle_quickly) == 1
+    assert (await rows.ids_of_account(alice.id, 9), await MediaFiles().list_names()) == ([], [])
 
 
 def running_encoders() -> list[str]:
