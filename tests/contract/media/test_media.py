@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -245,6 +246,18 @@ async def test_a_picture_that_takes_long_is_encoded_after_the_pictures_of_others
     assert [decode_job(payload).name for payload in await slow_queue.read_payloads(2)] == [slow.name]
     assert await perform_all(slow_queue, services.background_queues["slowpictures"].handle) == 1
     assert (await rows.find(slow.id)).state == "ready"
+
+
+async def test_a_picture_that_waits_for_a_processor_is_not_slow(services, alice: Person):
+    row = await services.media.upload(owner_id=alice.id, content=uploaded(animation(60, (600, 400)), "a.gif"))
+    performing = asyncio.create_task(perform_all(services.media_queue, services.media_processing.handle_quickly))
+    await eventually(running_encoders)
+    (encoder,) = map(int, running_encoders())
+    os.kill(encoder, signal.SIGSTOP)
+    await asyncio.sleep(11)  # more than three times QUICK_CPU_S
+    os.kill(encoder, signal.SIGCONT)
+    assert await performing == 1
+    assert (await services.repositories.media_rows.find(row.id)).state == "ready"
 
 
 async def test_an_avatar_that_is_not_ready_in_time_is_deleted(services, alice: Person, monkeypatch):
