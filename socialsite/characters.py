@@ -78,6 +78,14 @@ def split_clusters(text: str) -> list[str]:
     return clusters
 
 
+def shorten(text: str, max_length: int) -> str:
+    """Return the text, or its first `max_length` characters at most, in whole grapheme clusters, and an ellipsis."""
+    if len(text) <= max_length:
+        return text
+    *whole, _ = split_clusters(text[: max_length + 1])
+    return "".join(whole).rstrip() + "…"
+
+
 def has_crowded_cluster(clusters: list[str]) -> bool:
     """Return whether a cluster has more marks or more code points than its cap."""
     return any(

@@ -34,7 +34,7 @@ from accounts.sanctions.sanction import (
 from accounts.sanctions.texts import STARTING_TEXTS, describe_kind
 from socialsite.admin import errors
 from socialsite.admin.audit_log import OPERATOR, Actor, AuditLog
-from socialsite.characters import normalize
+from socialsite.characters import normalize, shorten
 from socialsite.container import Services
 from socialsite.errors import ApiError, NotFound
 from socialsite.ids import AccountId, PostId
@@ -355,7 +355,7 @@ class SanctionService:
         return tuple(
             SanctionedPost(
                 each.id,
-                each.text[:EXCERPT_MAX_LENGTH],
+                shorten(each.text, EXCERPT_MAX_LENGTH),
                 own_warnings.get(each.id, each.extra.spoiler_text),
                 each.audience == FOLLOWERS,
             )

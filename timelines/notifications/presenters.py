@@ -6,6 +6,7 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from socialsite.characters import shorten
 from socialsite.web.responses import format_iso_time
 from timelines.notifications.groups import group_notifications
 from timelines.notifications.notification import VisibleNotification
@@ -77,5 +78,4 @@ def _group_text(first: VisibleNotification, others: int) -> SafeString:
 
 def excerpt(text: str) -> str:
     """Return the beginning of a text in one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_EXCERPT_LENGTH else line[:MAX_EXCERPT_LENGTH].rstrip() + "…"
+    return shorten(" ".join(text.split()), MAX_EXCERPT_LENGTH)

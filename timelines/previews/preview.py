@@ -9,7 +9,7 @@ import msgspec
 from django.conf import settings
 from django.utils.http import is_same_domain
 
-from socialsite.characters import readable_url
+from socialsite.characters import readable_url, shorten
 from timelines.posts.post import MediaAttachment, Post
 from timelines.previews.page import decode_page, read_elements
 from timelines.text.linkify import find_urls
@@ -84,7 +84,6 @@ def _clean(text: str, max_length: int) -> str:
     """Return a text of a page in one line, cleaned as the text of a post, or "" if it is invalid."""
     try:
         visible = remove_invalid(text[: 10 * max_length].translate(_ISOLATES))
-        line = normalize_text(" ".join(visible.split()))
+        return shorten(normalize_text(" ".join(visible.split())), max_length)
     except TextRefused:
         return ""
-    return line if len(line) <= max_length else line[:max_length].rstrip() + "…"

@@ -1,7 +1,8 @@
 """The preview of a link is read from its page as browsers read pages.
 
 Pages have the forms of mastodon/mastodon#9466, #29996 and #30362, whatwg/encoding#345, llun/activities.next#1521 and
-mastodon/mastodon#40102: one odd value costs no preview.
+mastodon/mastodon#40102: one odd value costs no preview. A title is not cut inside an emoji, as in
+bluesky-social/social-app#11568.
 """
 
 import time
@@ -37,6 +38,8 @@ def test_the_first_link_to_another_site_is_chosen(settings: object) -> None:
         ),
         ("<meta charset=latin-1><title>caf\u00e9</title>", "latin-1", "café", ""),
         ("<title>" + "x" * 500 + "</title>", "", "x" * 150 + "…", ""),
+        ("<title>" + "x" * 147 + "\U0001f468\u200d\U0001f469\u200d\U0001f467</title>", "", "x" * 147 + "…", ""),
+        ("<title>" + "\U0001f1e9\U0001f1ea" * 76 + "</title>", "", "\U0001f1e9\U0001f1ea" * 75 + "…", ""),
         ("<title>a</title><script>&lt;</script>", "no-such-charset", "a", ""),
         ("<title>caf\u00e9</title>", "idna", "café", ""),
         ("<title>caf\u00e9</title>", "Punycode", "café", ""),
