@@ -45,6 +45,7 @@ class ServiceConfig:
     link_previews: bool = True
     push_enabled: bool = True
     vapid_private_key: str = ""
+    site_url: str = ""
     rate_limits: dict[str, int | None] = field(default_factory=dict)
     site_environment: dict[str, Any] = field(default_factory=dict)
 

@@ -55,7 +55,7 @@ class AccountServices:
         self.statistics = Statistics.create(store, clock, {"post": keys.post_totals, "account": account_keys.totals})
         self.meter = self.statistics.meter
         self.live = LiveService(store=store, clock=clock, lag=data.lag)
-        self.outgoing = OutgoingClient()
+        self.outgoing = OutgoingClient(config.site_url)
         self.site = SiteService(site_repository=data.site, site_environment=config.site_environment)
         self._build_accounts()
         self._build_sign_in()

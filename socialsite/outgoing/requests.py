@@ -135,16 +135,19 @@ default_ssl_context = cache(httpcore.default_ssl_context)
 class OutgoingClient:
     """Sends requests to other sites. Each request has a connection of its own.
 
-    Only tests pass parameters: `exempt` has the addresses and ports that are reached although they are not public.
+    `site_url` is sent as the address of this program, because Wikimedia refuses programs without one. Only tests pass
+    other parameters: `exempt` has the addresses and ports that are reached although they are not public.
     """
 
     def __init__(
         self,
+        site_url: str = "",
         *,
         exempt: Collection[tuple[str, int]] = (),
         resolve: Resolve = resolve_host,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
+        self._site_url = site_url
         self.exempt = frozenset(exempt)
         self.resolve = resolve
         self._network = PublicNetwork(resolve, self.exempt)
@@ -225,7 +228,7 @@ class OutgoingClient:
         self, method: str, url: httpcore.URL, headers: Mapping[str, str], content: bytes | None = None
     ) -> AsyncIterator[httpcore.Response]:
         """Send one request, and yield the response whose body is not read yet."""
-        own = {"User-Agent": "socialsite", "Accept-Encoding": "identity", "Connection": "close"}
+        own = {"User-Agent": f"socialsite (+{self._site_url})", "Accept-Encoding": "identity", "Connection": "close"}
         sent = [(name.encode(), value.encode()) for name, value in (own | dict(headers)).items()]
         tls = self._ssl_context or default_ssl_context()
         pool = httpcore.AsyncConnectionPool(ssl_context=tls, network_backend=self._network)

@@ -137,7 +137,7 @@ async def site() -> AsyncIterator[RemoteServer]:
 
 @pytest.fixture
 def client(site: RemoteServer) -> OutgoingClient:
-    return OutgoingClient(exempt=site.exempt)
+    return OutgoingClient("https://own.example", exempt=site.exempt)
 
 
 async def fetch(client: OutgoingClient, url: str, max_bytes: int = 1000, timeout_s: float = 10.0) -> bytes:
@@ -344,6 +344,7 @@ async def test_a_compressed_body_or_another_content_type_is_refused(site: Remote
         with pytest.raises(OutgoingRefused):
             await fetch(client, site.origin + path)
     assert site.requests[0].headers["accept-encoding"] == "identity"
+    assert site.requests[0].headers["user-agent"] == "socialsite (+https://own.example)"
 
 
 @pytest.mark.parametrize(
