@@ -113,6 +113,12 @@ def test_a_bomb_is_refused_before_its_pixels_are_decoded(name: str) -> None:
     assert full == b""
 
 
+def test_a_picture_that_needs_too_much_memory_is_not_said_to_have_too_many_pixels() -> None:
+    size = (5_000, 4_000)
+    assert encode(picture(size, "WEBP", color=(9, 9, 9)))[0] == {"refusal": "too_slow"}
+    assert "refusal" not in encode(picture(size, "PNG", color=(9, 9, 9)))[0]
+
+
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_or_foreign_file_is_refused(name: str) -> None:
     assert encode(DAMAGED[name]())[0] == {"refusal": "unreadable"}

@@ -118,8 +118,10 @@ def encode_picture(
             if kind not in CROPPED_SIZES and picture.format in ("GIF", "WEBP", "PNG") and _count_frames(picture) > 1:
                 return _encode_animation(picture, full, small)
             return _encode_still(picture, full, small, kind, crop)
-    except (Image.DecompressionBombWarning, Image.DecompressionBombError, MemoryError) as error:
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise PictureRefused("too_large") from error
+    except MemoryError as error:  # libwebp decodes whole pictures only; as JPEG or PNG the same picture is read
+        raise PictureRefused("too_slow") from error
     except PictureRefused:
         raise
     except Exception as error:  # the decoders raise any error for a damaged file
