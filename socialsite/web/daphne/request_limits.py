@@ -35,7 +35,7 @@ from socialsite.web.middleware.address import find_scope_address
 from socialsite.web.uploads import TOO_MANY_BODIES, BodyInFile, UploadRules
 
 HEAD_READ_MAX_BYTES = 64 * 1024
-HEADERS_READ_MAX = 4_000
+HEADERS_READ_MAX = 1_000
 """Headers that are read, so that the site can respond with 431. Beyond it, the connection is closed with 400."""
 CHUNKS_MAX, CHUNK_MEAN_MIN_BYTES = 4_000, 64
 """Chunks of a body of any size. Beyond it, the chunks must have so many bytes on average, or the body is refused."""
