@@ -41,7 +41,7 @@ def encode(content: bytes, kind: str = "picture", max_kb: int = 0) -> tuple[dict
         source.seek(0)
         outputs = [full.fileno(), small.fileno()]
         run = subprocess.run(
-            [*measure, sys.executable, "-m", "timelines.media.encoder", kind, *map(str, outputs), "20", ""],
+            [*measure, sys.executable, "-m", "timelines.media.encoder", kind, *map(str, outputs), ""],
             stdin=source, capture_output=True, pass_fds=outputs, cwd=ROOT, timeout=120, check=False,
         )  # fmt: skip
         assert run.returncode == 0, run.stderr.decode()[-2000:]

@@ -1,4 +1,4 @@
-"""The child process that decodes and encodes one picture: `python -m timelines.media.encoder KIND FULL SMALL S CROP`.
+"""The child process that decodes and encodes one picture: `python -m timelines.media.encoder KIND FULL SMALL CROP S`.
 
 The picture is read from standard input. FULL and SMALL are the numbers of two open files, to which the full and the
 small size are written. The process is killed after S seconds of processor time. CROP is the part of an avatar or header
@@ -340,7 +340,8 @@ def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -
     return EncodedPicture(*size, *preview.size, _blurhash(preview), "webp", is_animated=True)
 
 
-def main(kind: str, full_descriptor: str, small_descriptor: str, cpu_s: str, crop: str) -> None:
+# An older worker beside this file gives no time.
+def main(kind: str, full_descriptor: str, small_descriptor: str, crop: str, cpu_s: str = "20") -> None:
     limit_process(int(cpu_s))
     part = tuple(map(float, crop.split(","))) if crop else ()
     try:

@@ -176,7 +176,7 @@ async def run_encoder(
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
-            [sys.executable, "-m", "timelines.media.encoder", row.kind, *map(str, (*outputs, cpu_s)), crop],
+            [sys.executable, "-m", "timelines.media.encoder", row.kind, *map(str, outputs), crop, str(cpu_s)],
             stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             pass_fds=outputs, cwd=PROJECT_DIRECTORY, env={"PATH": os.defpath},
         )  # fmt: skip
