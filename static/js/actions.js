@@ -51,18 +51,17 @@ async function follow(button) {
   const handle = CSS.escape(button.dataset.follow);
   const other = fresh.querySelector(`[data-follow="${handle}"]`);
   if (other) {
-    const put = document.importNode(other, true);
-    put.classList.add("just"); // no "Unfollow" under the pointer that has just followed
-    put.addEventListener("pointerleave", () => put.classList.remove("just"), { once: true });
-    button.replaceWith(put);
-    put.focus();
+    other.classList.add("just"); // no "Unfollow" under the pointer that has just followed
+    other.addEventListener("pointerleave", () => other.classList.remove("just"), { once: true });
+    button.replaceWith(other);
+    other.focus();
   } else takeOut(button); // an accepted suggestion
   if (!data.following && button.formAction.endsWith("/unfollow/"))
     toast(word("unfollowed").replace("{name}", () => `@${button.dataset.follow}`), {
       undo: () => document.querySelector(`[data-follow="${handle}"]`)?.click(),
     });
   const counted = fresh.querySelector(".counts");
-  if (counted) document.querySelector(".counts")?.replaceWith(document.importNode(counted, true));
+  if (counted) document.querySelector(".counts")?.replaceWith(counted);
 }
 
 /** Replace the suggestions after a follow, and insert the account's posts into home. */
@@ -71,7 +70,7 @@ async function refill(suggestions, button) {
   const name = button.closest("li").querySelector(".name").textContent;
   const isHome = document.querySelector('ol[data-timeline="home"]') && !document.querySelector('a[rel="prev"]');
   const [home, more] = await Promise.all([isHome && page(location.pathname), page("/accounts/suggestions/?limit=3")]);
-  const items = [...more.querySelectorAll("ul.accounts > li")].map((item) => document.importNode(item, true));
+  const items = [...more.querySelectorAll("ul.accounts > li")];
   if (suggestions.closest("aside")) items.forEach((item) => item.querySelector(".btn")?.classList.add("btn-quiet", "btn-small"));
   suggestions.replaceChildren(...items);
   if (!items.length) suggestions.closest("section").remove();
@@ -86,7 +85,7 @@ function fillHome(home, handle) {
   const timeline = new Timeline(frame.querySelector("ol[data-timeline]"));
   const inserted = postsIn(theirs).filter((article) => timeline.insert(article));
   const [end, theirEnd] = [frame, theirs].map((root) => root.querySelector(":scope > :is(nav:has([rel=next]), .end)"));
-  if (theirEnd && !end) timeline.list.after(document.importNode(theirEnd, true));
+  if (theirEnd && !end) timeline.list.after(theirEnd);
   document.dispatchEvent(new Event("posts:more"));
   return inserted.filter(({ dataset }) => dataset.author === handle).length;
 }
@@ -99,15 +98,13 @@ export async function loadOlder(link) {
   const theirs = found.querySelector(lists);
   if (!list || !theirs) return location.assign(link.href);
   const known = new Set(postsIn(list).map((post) => post.dataset.postId));
-  const items = [...theirs.children]
-    .filter((item) => !known.has(item.querySelector("article[data-post-id]")?.dataset.postId))
-    .map((item) => document.importNode(item, true));
+  const items = [...theirs.children].filter((item) => !known.has(item.querySelector("article[data-post-id]")?.dataset.postId));
   list.append(...items);
   sayTimes(list);
   const hadFocus = link === document.activeElement;
   const next = found.querySelector('a[rel="next"]');
   const pager = link.closest(".pager");
-  if (next) link.replaceWith(document.importNode(next, true));
+  if (next) link.replaceWith(next);
   else pager.replaceWith(found.querySelector(".end") ?? "");
   const first = items[0]?.querySelector("article, a");
   if (first && hadFocus) focusPost(first, { preventScroll: true });

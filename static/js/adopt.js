@@ -2,11 +2,11 @@
 
 /** Return the form of another page for this page, with its styles and ids of its own. Throws if that page has none. */
 export async function adoptForm(from) {
-  const form = document.importNode(from.querySelector("form[data-composer]"), true);
+  const form = from.querySelector("form[data-composer]");
   for (const name of ["id", "for", "aria-describedby", "list"])
     for (const each of form.querySelectorAll(`[${name}]`)) each.setAttribute(name, each.getAttribute(name).replace(/[\w-]+/g, "sheet-$&"));
   const isNew = (link) => !document.querySelector(`link[href="${link.getAttribute("href")}"]`);
-  const links = [...from.querySelectorAll('head link[rel="stylesheet"]')].filter(isNew).map((link) => document.importNode(link, true));
+  const links = [...from.querySelectorAll('head link[rel="stylesheet"]')].filter(isNew);
   document.head.append(...links);
   await Promise.all(links.map((link) => new Promise((resolve) => (link.onload = link.onerror = resolve))));
   return form;

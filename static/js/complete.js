@@ -1,6 +1,6 @@
 /**
- * Autocompletes @handles and #hashtags with a list below the field, for keyboard, pointer and screen reader. Enter and
- * Tab take the first option, except in the search field, where Enter searches.
+ * Completes @handles and #hashtags with a list below the field. Enter and Tab take the first option, except in the
+ * search field, where Enter searches.
  */
 
 import { make, word } from "./words.js";
@@ -167,10 +167,8 @@ async function loadChoices(query, signal) {
 function option({ text, name, avatar }, id) {
   const item = make("li", { id, role: "option", ariaSelected: "false" });
   if (avatar) item.append(make("img", { src: avatar.replace("/full.", "/small."), alt: "" }));
-  for (const [shown, kind] of [[name, "name"], [text, name ? "handle" : "name"]]) {
-    if (!shown) continue;
-    item.append(make("bdi", { className: kind, textContent: shown }));
-  }
+  if (name) item.append(make("bdi", { className: "name", textContent: name }));
+  item.append(make("bdi", { className: name ? "handle" : "name", textContent: text }));
   return item;
 }
 

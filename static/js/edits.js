@@ -1,4 +1,4 @@
-/** Edited posts: the newest version replaces older ones in every entry that shows the post. */
+/** Edited posts: the newest version replaces older ones in every entry that shows the post, and in every quote of it. */
 
 import { parse, showingsOf, shownId } from "./send.js";
 import { sayTimes } from "./times.js";
@@ -30,7 +30,7 @@ export function showEdited({ id, html }) {
 export function applyEdit(entry) {
   const edited = newest.get(shownId(entry));
   if (!edited || versionOf(edited) <= versionOf(entry)) return;
-  const fresh = document.importNode(edited, true);
+  const fresh = edited.cloneNode(true);
   const hadFocus = [...entry.children].some((part) => !part.matches(KEPT_PARTS) && part.contains(document.activeElement));
   const [context, other] = [entry, fresh].map((post) => post.querySelector(":scope > .post-context:not(.post-by)"));
   if (context) other?.replaceWith(context); // messages lack the answered post
@@ -50,7 +50,15 @@ function foldLike(entry, edited) {
   const [fold, template] = [entry, edited].map((article) => article.closest("[data-filtered]"));
   if (fold && !template) fold.replaceWith(entry);
   if (!template || fold) return;
-  const put = document.importNode(template, true);
+  const put = template.cloneNode(true);
   entry.replaceWith(put);
   put.querySelector("article").replaceWith(entry);
+}
+
+/** Show the quoted post, or the sentence in its place, as the server sent it for this reader. */
+export function showQuote({ id, html }) {
+  for (const place of document.querySelectorAll(`[data-quote="${CSS.escape(String(id))}"]`)) {
+    place.replaceChildren(...parse(html).body.childNodes);
+    sayTimes(place);
+  }
 }

@@ -4,7 +4,7 @@ import { postsIn } from "./send.js";
 import { word } from "./words.js";
 
 const rowsOf = (item) => (item.matches(".joined") ? postsIn(item).map((post) => post.closest("li")) : [item]);
-const emptyItem = () => document.importNode(document.getElementById("joined").content, true).firstElementChild;
+const emptyItem = () => document.getElementById("joined").content.firstElementChild.cloneNode(true);
 
 /** Put rows into an item: the first, those that a button opens, the last. Focus stays. */
 function arrange(item, rows) {

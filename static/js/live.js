@@ -1,12 +1,9 @@
 /**
- * Live entries. They are queued until the reader shows them, so that the page does not move. Inserted at once are only
- * the reader's own new posts and boosts from this page, and the replacement of a deleted boost. If entries were missed,
- * a gap is inserted: a row that loads them.
+ * Live entries wait until the reader shows them, so that the page does not move. Only the reader's own posts and boosts
+ * from this page, and the replacement of a deleted boost, do not. A gap is a row that loads missed entries.
  */
 
 import { versionShown } from "./edits.js";
-import { showPoll } from "./polls.js";
-import { showQuote } from "./quotes.js";
 import { isBoostedHere, showCounts } from "./reactions.js";
 import { page, parse, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
@@ -52,14 +49,10 @@ class Live {
     document.addEventListener("posts:more", () => this.#watch());
   }
 
-  // Called by the subscription
-
   message(message) {
     if (message.type === "entry") this.#hold(message);
     else if (message.type === "deleted") this.#forget(String(message.id));
     else if (message.type === "counts") this.#count(message);
-    else if (message.type === "poll") showPoll(message);
-    else if (message.type === "quote") showQuote(message);
     else if (message.type === "gap") this.#gap(message);
   }
 
@@ -81,7 +74,7 @@ class Live {
     if (ids.length) this.subscription.tell({ type: "watch", ids, versions: ids.map(versionShown) });
   }
 
-  /** Queued entries were rendered earlier: they get the counts when they are shown. */
+  /** Queued entries get the counts when they are shown. */
   #count(message) {
     this.#counts.set(String(message.id), message);
     showCounts(message);
@@ -100,7 +93,7 @@ class Live {
     this.#showPill();
   }
 
-  /** Is it a boost by a button of this page, or the replacement of another boost? Then it is inserted at once. */
+  /** Is it a boost by a button of this page, or the replacement of another boost? */
   #isDue(html, author) {
     const [article] = postsIn(parse(html));
     const boostOf = article?.dataset.boostOf;
@@ -111,7 +104,7 @@ class Live {
     return true;
   }
 
-  /** Is it older than the last entry of a page that has an older page? Then that page contains it. */
+  /** Is it on an older page? */
   #isTooOld(id) {
     const ids = postsIn(this.timeline.list).map((post) => Number(post.dataset.postId));
     return ids.length > 0 && Boolean(document.querySelector('a[rel="next"]')) && Number(id) < Math.min(...ids);

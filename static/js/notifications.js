@@ -1,6 +1,6 @@
 /**
- * The number of unread notifications on every page, and the notifications page. A new notification increases the number
- * at once. The server's count replaces it a moment later, when the page becomes visible, and after reading.
+ * The number of unread notifications. A new notification increases it at once. The server's count replaces it a moment
+ * later, when the page becomes visible, and after reading.
  */
 
 import { versionShown } from "./edits.js";

@@ -6,7 +6,7 @@ async function load() {
   const answer = await fetch("/pictures/dialogs/", { headers: { Accept: "text/html" }, credentials: "same-origin" });
   if (!answer.ok) throw new Error(`${answer.status}`);
   const found = new DOMParser().parseFromString(await answer.text(), "text/html");
-  document.head.append(document.importNode(found.querySelector("link"), true));
+  document.head.append(found.querySelector("link"));
   return found;
 }
 

@@ -11,7 +11,7 @@ export function showPoll({ id, html }) {
   for (const poll of document.querySelectorAll(`.poll[data-poll="${CSS.escape(String(id))}"]`)) {
     const choosing = poll.querySelector("[data-vote]") && fresh.querySelector("[data-vote]");
     const [old, put] = choosing ? [poll, fresh].map((part) => part.querySelector(".poll-people")) : [poll, fresh];
-    const shown = document.importNode(put, true);
+    const shown = put.cloneNode(true);
     old.replaceWith(shown);
     sayTimes(shown);
   }

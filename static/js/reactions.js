@@ -1,6 +1,6 @@
 /**
- * Boost, like and bookmark without a new page: shown at once, sent, and corrected by the response. A click during a
- * request is sent after it. All entries that show a post, boosts too, have the same state.
+ * Boost, like and bookmark: shown at once, sent, and corrected by the response. A click during a request is sent after
+ * it. All entries that show a post, boosts too, have the same state.
  */
 
 import { send, showingsOf, shownId } from "./send.js";

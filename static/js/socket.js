@@ -1,9 +1,10 @@
 /**
- * The page's socket with the subscriptions of its parts. It reconnects after a lost connection, after sleep, and from
- * the back-forward cache, and then subscribes with the last id of each timeline, so that missed entries are replayed.
+ * The page's socket. After a lost connection, after sleep, and from the back-forward cache it subscribes with the last
+ * id of each timeline, so that missed entries are replayed.
  */
 
-import { showEdited } from "./edits.js";
+import { showEdited, showQuote } from "./edits.js";
+import { showPoll } from "./polls.js";
 import { showState } from "./toast.js";
 import { word } from "./words.js";
 
@@ -85,12 +86,14 @@ class Connection {
     socket.onclose = (event) => socket === this.#socket && this.#closed(event.code);
   }
 
-  /** Messages with a timeline go to its subscriptions, others to all. */
+  /** A message with a timeline goes to its subscriptions. */
   #hear(message) {
     this.#heard = Date.now();
     this.#asked = 0;
     if (message.type === "error") this.#refused(message);
     if (message.type === "edited") showEdited(message);
+    if (message.type === "poll") showPoll(message);
+    if (message.type === "quote") showQuote(message);
     for (const subscription of this.#subscriptions) {
       if (message.timeline !== undefined && message.timeline !== subscription.timeline) continue;
       if (message.type === "subscribed") {
@@ -130,7 +133,7 @@ class Connection {
     this.#later(wait, () => this.#connect());
   }
 
-  /** Wait randomly between half and all of the time, so that clients do not reconnect at the same moment. */
+  /** Wait randomly between half and all of the time: clients do not reconnect at the same moment. */
   #later(wait, act) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(act, wait * (0.5 + Math.random() / 2));

@@ -27,5 +27,5 @@ export async function suggestPeople() {
   const list = parse(readCached() ?? (await load().catch(() => ""))).querySelector("ul");
   if (!list) return section.remove();
   list.querySelectorAll(".btn").forEach((button) => button.classList.add("btn-quiet", "btn-small"));
-  section.querySelector("h2").after(document.importNode(list, true));
+  section.querySelector("h2").after(list);
 }

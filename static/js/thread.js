@@ -1,12 +1,7 @@
-/**
- * An open thread with live counts. New replies are announced by a pill, which loads the page and inserts them at their
- * places in the conversation.
- */
+/** An open thread with live counts. A pill announces new replies, and inserts them at their places. */
 
 import { versionShown } from "./edits.js";
 import { makePill } from "./live.js";
-import { showPoll } from "./polls.js";
-import { showQuote } from "./quotes.js";
 import { showCounts } from "./reactions.js";
 import { page, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
@@ -32,8 +27,6 @@ class Thread {
     const id = String(message.id);
     const gone = message.type === "deleted" && postOf(this.list, id);
     if (gone) takeOut(gone);
-    if (message.type === "poll") showPoll(message);
-    if (message.type === "quote") showQuote(message);
     if (message.type !== "counts") return;
     if (this.#counted.has(id)) this.#fresh += Math.max(0, message.counts.replies - this.#counted.get(id));
     this.#counted.set(id, message.counts.replies);
@@ -69,7 +62,7 @@ class Thread {
     if (!found) return location.reload();
     const added = this.#take([...found.querySelectorAll("[data-replies] > li")]);
     const next = found.querySelector('.pager a[rel="next"]')?.closest(".pager");
-    if (next && !document.querySelector('.pager a[rel="next"]')) this.list.after(document.importNode(next, true));
+    if (next && !document.querySelector('.pager a[rel="next"]')) this.list.after(next);
     document.getElementById("replies-title")?.classList.remove("sr");
     for (const item of this.list.querySelectorAll(":scope > li.fresh")) item.dataset.known = "";
     this.#fresh = 0;
@@ -87,7 +80,7 @@ class Thread {
       const id = item.querySelector("article[data-post-id]")?.dataset.postId;
       if (!id) continue;
       const here = postOf(this.list, id)?.closest("li");
-      const put = here ?? document.importNode(item, true);
+      const put = here ?? item;
       if (!here) {
         put.classList.add("fresh");
         if (before) before.after(put);

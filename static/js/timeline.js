@@ -74,7 +74,7 @@ function idOf(item) {
 /** A filtered post moves with its fold. */
 export function asItem(article) {
   const item = make("li", { className: "fresh" });
-  item.append(document.importNode(article.closest("[data-filtered]") ?? article, true));
+  item.append(article.closest("[data-filtered]") ?? article);
   if ("openWarnings" in document.body.dataset) item.querySelector(".warned")?.setAttribute("open", "");
   return item;
 }
