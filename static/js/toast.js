@@ -6,7 +6,10 @@
 import { make, word } from "./words.js";
 
 const box = make("div", { className: "notes", role: "status" });
-document.body.append(box);
+/** An open dialog covers the page, so the notes are in it. */
+const place = () => ([...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body).append(box);
+place();
+document.addEventListener("close", place, true);
 let note;
 let state;
 let timer;
@@ -31,6 +34,7 @@ export function toast(text, { stay = false, href = "", undo, gone } = {}) {
     };
     note.append(" ", button);
   }
+  place();
   box.prepend(note);
   if (!stay) timer = setTimeout(fade, 5000);
 }

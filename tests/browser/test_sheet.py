@@ -194,3 +194,22 @@ def test_all_tools_are_in_the_window_with_letters_of_twice_the_size(me: BrowserP
     for tool in me.page.locator("dialog.sheet :is(.composer-body > .action, summary):visible").all():
         expect(tool).to_be_in_viewport(ratio=1)
     assert find_page_problems(me.page) == []
+
+
+def test_a_failure_is_said_above_the_sheet(me: BrowserPage) -> None:
+    me.page.route("**/pictures/dialogs/", lambda route: route.abort())
+    me.page.locator(".nav-compose a").tap()
+    me.page.set_input_files(
+        "dialog.sheet [data-add-pictures]", [{"name": "1.jpg", "mimeType": "image/jpeg", "buffer": picture()}]
+    )
+    toast = me.page.locator(".toast")
+    expect(toast).to_contain_text("the site cannot be reached")
+    assert toast.evaluate(
+        """(note) => {
+          const { x, y, width, height } = note.getBoundingClientRect();
+          return document.elementFromPoint(x + width / 2, y + height / 2) === note;
+        }"""
+    )
+    me.page.go_back()
+    expect(toast).to_be_visible()
+    me.complaints.clear()  # of the request
