@@ -1,5 +1,6 @@
 /** Keyboard shortcuts. The dialog that `?` opens turns them off. */
 
+import { openLayer } from "./layers.js";
 import { shownPosts } from "./send.js";
 import { stored } from "./storage.js";
 import { focusPost } from "./timeline.js";
@@ -42,9 +43,9 @@ const keys = {
 };
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || dialog?.open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-  if (event.key === "?") dialog?.showModal();
+  if (event.key === "?") openLayer(dialog);
   else if (keys[event.key] && !isOff()) {
     event.preventDefault();
     keys[event.key]();
@@ -60,5 +61,9 @@ export function enhanceKeys() {
     stored.write("shortcuts-off", box.checked ? "" : "yes");
     box.checked = !isOff();
   };
+  dialog.addEventListener("command", (event) => {
+    event.preventDefault();
+    openLayer(dialog);
+  });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }

@@ -171,3 +171,28 @@ def test_enter_in_an_option_of_the_composer_publishes(
     expect(me.entries).to_have_count(1)
     me.go_to("/drafts/")
     expect(me.page.get_by_text("published by Enter")).to_have_count(0)
+
+
+def test_back_closes_the_list_of_shortcuts(me: BrowserPage) -> None:
+    me.page.set_viewport_size({"width": 1280, "height": 800})
+    me.go_to("/public/")
+    me.go_to("/")
+    for show in (lambda: me.page.keyboard.press("?"), me.page.get_by_role("button", name="Keyboard shortcuts").click):
+        show()
+        expect(me.page.locator("#shortcuts")).to_be_visible()
+        me.page.go_back()
+        expect(me.page.locator("#shortcuts")).to_be_hidden()
+        assert me.page.url == f"{me.url}/"
+
+
+def test_single_keys_do_nothing_behind_a_dialog(me: BrowserPage) -> None:
+    me.go_to("/notifications/")
+    me.page.keyboard.press("n")
+    me.page.locator("dialog.sheet textarea[name=text]").fill("half a thought")
+    me.page.locator("dialog.sheet [data-emoji]").focus()
+    for key in ("?", "n", "h"):
+        me.page.keyboard.press(key)
+    expect(me.page.locator("dialog[open]")).to_have_count(1)
+    me.page.keyboard.press("Escape")
+    expect(me.page.locator("dialog[open]")).to_have_count(0)
+    assert me.page.url == f"{me.url}/notifications/"
