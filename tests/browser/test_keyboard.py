@@ -196,3 +196,9 @@ def test_single_keys_do_nothing_behind_a_dialog(me: BrowserPage) -> None:
     me.page.keyboard.press("Escape")
     expect(me.page.locator("dialog[open]")).to_have_count(0)
     assert me.page.url == f"{me.url}/notifications/"
+
+
+def test_a_key_leads_into_the_field_of_the_search(me: BrowserPage) -> None:
+    me.go_to("/")
+    me.page.keyboard.press("/")
+    expect(me.page.locator("#search-query")).to_be_focused()
