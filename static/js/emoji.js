@@ -1,6 +1,7 @@
-/** The emoji of the composer (static/emoji). */
+/** The emoji of the composer. */
 
-const RECENT = "emoji-recent";
+import { addLayer } from "./layers.js";
+
 const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 const make = (name, values) => Object.assign(document.createElement(name), values);
 let emoji; // [{emoji, name, words}] in the order of Unicode
@@ -17,7 +18,7 @@ async function load(path) {
 
 /** Open or close the panel. `findText` returns the box of the cursor, `stored` keeps the last emoji. */
 export async function toggleEmoji(button, findText, insert, stored) {
-  if (button.ariaExpanded === "true") return close();
+  if (button.ariaExpanded === "true") return history.back();
   emoji ??= await load(button.dataset.emoji);
   if (button.ariaExpanded === "true") return; // a second click
   const search = make("input", { autocomplete: "off", placeholder: button.dataset.search, ariaLabel: button.dataset.search, role: "combobox", ariaExpanded: "true" });
@@ -30,11 +31,13 @@ export async function toggleEmoji(button, findText, insert, stored) {
   let at = 0;
 
   function close() {
-    button.nextElementSibling.remove();
+    leave();
+    panel.remove();
     button.ariaExpanded = "false";
     findText().focus();
   }
-  const recent = () => stored.read(RECENT).split(" ");
+  const leave = addLayer(close);
+  const recent = () => stored.read("emoji-recent").split(" ");
   const go = (next) => {
     list.children[at]?.removeAttribute("aria-selected");
     at = Math.max(0, Math.min(list.children.length - 1, next));
@@ -46,16 +49,15 @@ export async function toggleEmoji(button, findText, insert, stored) {
   };
   const show = () => {
     const asked = fold(search.value.trim());
-    const used = () => recent().flatMap((each) => emoji.find((one) => one.emoji === each) ?? []);
-    const found = asked ? emoji.filter(({ words }) => words.includes(asked)).sort((a, b) => (b.name === asked) - (a.name === asked)) : [...used(), ...emoji];
+    const found = asked ? emoji.filter(({ words }) => words.includes(asked)).sort((a, b) => (b.name === asked) - (a.name === asked)) : [...recent().flatMap((each) => emoji.find((one) => one.emoji === each) ?? []), ...emoji];
     list.replaceChildren(...found.map(({ emoji, name }, n) => make("span", { id: `emoji-${n}`, role: "option", title: name, ariaLabel: name, textContent: emoji })));
     go(0);
   };
   const take = (option, isLast) => {
     if (!option) return;
     insert(findText(), option.textContent);
-    stored.write(RECENT, [...new Set([option.textContent, ...recent()])].slice(0, 16).join(" "));
-    if (isLast) close();
+    stored.write("emoji-recent", [...new Set([option.textContent, ...recent()])].slice(0, 16).join(" "));
+    if (isLast) history.back();
     else search.focus();
   };
   const columns = () => Math.floor(list.clientWidth / list.firstChild?.offsetWidth);
@@ -63,7 +65,7 @@ export async function toggleEmoji(button, findText, insert, stored) {
   const steps = { ArrowDown: columns, ArrowUp: () => -columns(), ArrowRight: () => ahead, ArrowLeft: () => -ahead };
   panel.onkeydown = (event) => {
     if (event.isComposing) return;
-    if (event.key === "Escape") close();
+    if (event.key === "Escape") history.back();
     else if (event.key === "Enter") take(list.children[at], !event.shiftKey);
     else if (steps[event.key]) go(at + steps[event.key]());
     else return;

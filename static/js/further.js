@@ -1,4 +1,4 @@
-/** The boxes of further posts in the composer, which are published as a thread. */
+/** The boxes of further posts, which are published as a thread. */
 
 const MOST = 24;
 let made = 0; // boxes: each has ids of its own

@@ -13,7 +13,7 @@ export function addLayer(close) {
   addEventListener("popstate", check);
   return () => {
     removeEventListener("popstate", check);
-    if (open() >= depth) history.back();
+    if (open() >= depth) history.go(depth - 1 - open()); // also the layers above
   };
 }
 

@@ -147,3 +147,23 @@ def test_the_emoji_of_exactly_that_name_comes_first(me: BrowserPage) -> None:
     expect(me.page.get_by_role("combobox", name="Search by name")).to_be_focused()
     me.page.keyboard.type("rocket")
     expect(me.page.locator("#emoji-list [role=option]").first).to_have_text("🚀")
+
+
+def test_back_closes_the_emoji_and_not_the_composer(me: BrowserPage) -> None:
+    me.go_to("/public/")
+    me.go_to("/notifications/")
+    me.page.keyboard.press("n")
+    me.page.locator(TEXT).fill("tea")
+    emoji = me.page.locator(".emoji")
+    for close in (me.page.go_back, me.page.locator("[data-emoji]").click):
+        me.page.locator("[data-emoji]").click()
+        expect(emoji).to_be_visible()
+        close()
+        expect(emoji).to_have_count(0)
+        expect(me.page.locator(TEXT)).to_be_focused()
+    me.page.locator("[data-emoji]").click()
+    expect(emoji).to_be_visible()
+    me.page.get_by_role("button", name="Cancel").click()
+    expect(me.page.locator("dialog.sheet")).to_have_count(0)
+    me.page.go_back()
+    me.page.wait_for_url(f"{me.url}/public/")
