@@ -32,6 +32,8 @@ const tools = { complete: enhanceCompletion, restorePictures, send, toast, word 
 
 const freshKey = () => crypto.getRandomValues(new BigUint64Array(2)).join("");
 
+const stateOf = ({ localName, type }) => (localName === "details" ? "open" : type === "checkbox" ? "checked" : "value");
+
 /** An edited text is stored already. */
 const noDrafts = { read: () => "", write: () => {} };
 
@@ -53,7 +55,7 @@ class Composer {
     this.max = Number(this.text.dataset.max);
     const about = form.elements.in_reply_to?.value ?? "";
     this.draft = `draft:${document.body.dataset.handle}:${about}`;
-    this.warningDraft = `${this.draft}:warning`;
+    this.choicesDraft = `${this.draft}:choices`;
     this.pictureDraft = `${this.draft}:pictures`;
     this.furtherDraft = `${this.draft}:further`;
     this.sentAs = `${this.draft}:key`; // key of the last request: perhaps only its response was lost
@@ -62,11 +64,7 @@ class Composer {
   }
 
   start() {
-    if (!this.text.value && (this.text.value = this.drafts.read(this.draft))) {
-      this.key.value = this.drafts.read(this.sentAs) || this.key.value;
-      this.onServer.restored();
-    }
-    if (!this.warning.value && (this.warning.value = this.drafts.read(this.warningDraft))) this.fold.open = true;
+    if (!this.text.value) this.#restore();
     this.form.addEventListener("input", () => this.#changed());
     this.fold.ontoggle = () => this.#toggled(this.fold.open);
     this.form.addEventListener("keydown", (event) => {
@@ -92,11 +90,26 @@ class Composer {
     });
     const time = this.form.elements.scheduled_at;
     const { textContent, dataset } = this.button;
-    if (time) time.oninput = () => (this.button.textContent = time.value ? dataset.later : textContent);
+    if (time) (time.oninput = () => (this.button.textContent = time.value ? dataset.later : textContent))();
     this.#restorePictures();
     this.#restoreFurther();
     this.#showCounts();
     if (location.hash === `#${this.text.id}` || this.text.ariaInvalid === "true") this.focus();
+  }
+
+  #restore() {
+    if ((this.text.value = this.drafts.read(this.draft))) {
+      this.key.value = this.drafts.read(this.sentAs) || this.key.value;
+      this.onServer.restored();
+    }
+    const kept = JSON.parse(this.drafts.read(this.choicesDraft) || "[]");
+    this.#choices.forEach((each, at) => at in kept && (each[stateOf(each)] = kept[at]));
+    this.warning.disabled = !this.fold.open;
+  }
+
+  /** What belongs to a text: open parts and fields, audience, language. */
+  get #choices() {
+    return this.form.querySelectorAll(".composer-body > details, .composer-body > details [name], .composer-foot select");
   }
 
   /** On a phone, a page of posts has its form in a sheet (composer.css hides it). */
@@ -173,6 +186,7 @@ class Composer {
     const count = ids.length + names.length;
     this.text.required = !count;
     this.drafts.write(this.pictureDraft, count ? JSON.stringify({ ids, names }) : "");
+    this.#keepChoices();
     this.onServer.changed();
   }
 
@@ -198,13 +212,18 @@ class Composer {
 
   #changed() {
     this.drafts.write(this.draft, this.text.value);
-    this.drafts.write(this.warningDraft, this.warning.value);
+    this.#keepChoices();
     const [, ...further] = this.#posts;
     if (!this.restoring) this.drafts.write(this.furtherDraft, further.length ? JSON.stringify(further) : "");
     this.drafts.write(this.sentAs, "");
     this.onServer.changed();
     this.#showCounts();
     this.#say("");
+  }
+
+  #keepChoices() {
+    const written = this.text.value || this.warning.value || this.drafts.read(this.pictureDraft);
+    this.drafts.write(this.choicesDraft, written && JSON.stringify([...this.#choices].map((each) => each[stateOf(each)])));
   }
 
   #showCounts() {
@@ -316,7 +335,7 @@ class Composer {
 /** Does this page show all posts of the writer? */
 const hasOwnPosts = () => document.body.dataset.page === "home" || location.pathname === `/@${document.body.dataset.handle}/`;
 
-/** Show the entries of a post or thread, from its page, which includes the author's actions. */
+/** Show the entries of a post or thread, from its page, which has the author's actions. */
 async function showPosts({ id, url, thread = [id] }, isReply) {
   const replies = document.querySelector("[data-replies]");
   if (!(replies ? isReply : hasOwnPosts())) return;
@@ -336,7 +355,7 @@ function addReply(article, replies) {
   item.scrollIntoView({ block: "nearest" });
 }
 
-/** Open the form of another page in a sheet, or go to that page if it cannot be loaded. */
+/** Open the form of another page in a sheet, or go there if it cannot be loaded. */
 async function openFormOf(link) {
   if (link.ariaBusy === "true") return; // a second click
   link.ariaBusy = "true";

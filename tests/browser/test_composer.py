@@ -95,7 +95,7 @@ def test_a_reload_continues_the_draft_on_the_server(me: BrowserPage, own: HttpVi
 def test_a_log_out_deletes_drafts(me: BrowserPage) -> None:
     me.page.locator("[data-composer] textarea").fill("my private draft")
     drafts = "Object.keys(localStorage).filter((name) => name.startsWith('draft:'))"
-    me.page.wait_for_function(f"{drafts}.length === 1")
+    me.page.wait_for_function(f"{drafts}.length > 0")
     me.page.goto(f"{me.page.url.rstrip('/')}/accounts/logout/")
     me.page.locator('form[action="/accounts/logout/"] button').click()
     me.page.wait_for_function("() => document.body.dataset.signedIn === 'no'")

@@ -55,6 +55,19 @@ def test_a_folded_warning_is_kept_but_not_sent(me: BrowserPage) -> None:
     expect(me.entries.first.locator(".warned")).to_have_count(0)
 
 
+def test_a_folded_warning_is_not_sent_after_a_reload_either(me: BrowserPage) -> None:
+    form = me.page.locator("[data-composer]")
+    form.locator(".composer-warning > summary").click()
+    form.locator("#composer-warning").fill("Film ending")
+    form.locator(".composer-warning > summary").click()
+    form.locator("textarea[name=text]").fill("no secrets here")
+    me.page.reload()
+    expect(form.locator("textarea[name=text]")).to_have_value("no secrets here")
+    form.locator(".composer-foot > [type=submit]").click()
+    expect(me.entries.first.locator(".post-text")).to_be_visible()
+    expect(me.entries.first.locator(".warned")).to_have_count(0)
+
+
 @pytest.mark.nightly
 def test_a_warning_that_was_not_sent_is_there_after_a_reload(me: BrowserPage) -> None:
     me.page.locator(".composer-warning > summary").click()

@@ -196,6 +196,44 @@ def test_all_tools_are_in_the_window_with_letters_of_twice_the_size(me: BrowserP
     assert find_page_problems(me.page) == []
 
 
+def test_who_sees_a_text_its_poll_and_its_language_are_kept_with_it(me: BrowserPage) -> None:
+    me.page.locator(".nav-compose a").tap()
+    sheet = me.page.locator("dialog.sheet")
+    sheet.locator("textarea[name=text]").fill("for my followers only")
+    sheet.locator("[name=audience]").select_option("followers")
+    sheet.locator("[name=language]").select_option("de")
+    sheet.locator(".composer-poll > summary").tap()
+    for n, option in enumerate(("tea", "coffee")):
+        sheet.locator('[name="poll[options][]"]').nth(n).fill(option)
+    me.page.go_back()
+    me.go_to("/notifications/")
+    me.page.locator(".nav-compose a").tap()
+    expect(sheet.locator("textarea[name=text]")).to_have_value("for my followers only")
+    expect(sheet.locator("[name=audience]")).to_have_value("followers")
+    expect(sheet.locator("[name=language]")).to_have_value("de")
+    expect(sheet.locator('[name="poll[options][]"]').nth(1)).to_have_value("coffee")
+    expect(sheet.locator('[name="poll[options][]"]').nth(1)).to_be_visible()
+    sheet.locator(".composer-foot > [type=submit]").tap()
+    expect(sheet).to_have_count(0)
+    me.go_to("/")
+    expect(me.entries.first.locator(".post-time")).to_contain_text("Followers")
+    me.page.locator(".nav-compose a").tap()
+    expect(sheet.locator("[name=audience]")).to_have_value("public")
+
+
+def test_a_time_that_was_chosen_is_kept_and_the_button_says_it(me: BrowserPage) -> None:
+    me.page.locator(".nav-compose a").tap()
+    sheet = me.page.locator("dialog.sheet")
+    sheet.locator("textarea[name=text]").fill("for next year")
+    sheet.locator(".composer-later > summary").tap()
+    sheet.locator("[name=scheduled_at]").fill("2099-01-01T10:00")
+    me.page.go_back()
+    me.go_to("/public/")
+    me.page.locator(".nav-compose a").tap()
+    expect(sheet.locator("[name=scheduled_at]")).to_have_value("2099-01-01T10:00")
+    expect(sheet.locator(".composer-foot > [type=submit]")).to_have_text("Schedule")
+
+
 def test_a_failure_is_said_above_the_sheet(me: BrowserPage) -> None:
     me.page.route("**/pictures/dialogs/", lambda route: route.abort())
     me.page.locator(".nav-compose a").tap()
