@@ -205,6 +205,7 @@ class Composer {
 
   /** Of an edit, an absent field keeps its value: a folded warning is removed by an empty one. */
   #sendFoldedWarning() {
+    window.onbeforeunload = null;
     if (!this.warning.disabled) return;
     this.warning.value = "";
     this.warning.disabled = false;
@@ -217,6 +218,7 @@ class Composer {
     if (!this.restoring) this.drafts.write(this.furtherDraft, further.length ? JSON.stringify(further) : "");
     this.drafts.write(this.sentAs, "");
     this.onServer.changed();
+    if (this.isEdit) window.onbeforeunload = (event) => event.preventDefault();
     this.#showCounts();
     this.#say("");
   }

@@ -189,3 +189,19 @@ def test_a_post_is_edited_without_javascript_at_320_pixels(reader: OpenReader, o
     for path in (post["url"], f"{post['url']}history/", f"/posts/{post['id']}/edit/"):
         mine.go_to(path)
         assert overflowing_elements(mine.page) == [], path
+
+
+def test_the_browser_asks_before_a_changed_edit_is_left_and_not_when_it_is_saved(
+    me: BrowserPage, own: HttpVisitor
+) -> None:
+    post = own.publishes("first words")
+    asked: list[str] = []
+    me.page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    me.go_to(f"/posts/{post['id']}/edit/")
+    me.page.locator("textarea[name=text]").fill("other words")
+    me.page.get_by_role("link", name="Explore").first.click(no_wait_after=True)
+    me.wait_for(lambda: asked == ["beforeunload"])
+    assert me.page.url.endswith("/edit/")
+    me.page.locator(".composer-foot [type=submit]").click()
+    expect(me.page.locator(".thread-post .post-text")).to_have_text("other words")
+    assert asked == ["beforeunload"]
