@@ -11,7 +11,7 @@ const lengthOf = (text) => [...(segmenter?.segment(text.trim()) ?? text.trim())]
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Return the reason for which the site would refuse a file, by its content and not its name; "" if it may be sent. */
+/** Return why the site would refuse a file, by its content and not its name; "" if it may be sent. */
 async function findRefusal(file, maxBytes) {
   const head = new Uint8Array(await file.slice(0, 256).arrayBuffer());
   const ascii = String.fromCharCode(...head);
@@ -138,7 +138,7 @@ class Picture {
     this.#found(data.id);
   }
 
-  /** Show what the site stores of a picture that was uploaded before this page was loaded. */
+  /** Show a picture that was uploaded before this page was loaded. */
   restore({ id, preview_url, description, meta }) {
     const image = Object.assign(new Image(), { src: preview_url, alt: this.row.querySelector("canvas").ariaLabel });
     this.row.querySelector("canvas").replaceWith(image);
@@ -174,7 +174,7 @@ class Picture {
     return this.#saving;
   }
 
-  /** Show all about the picture in a dialog of its own, inside the form. On a phone its row has only the preview. */
+  /** Show all about the picture in a dialog of its own. On a phone its row has only the preview. */
   #open() {
     const facts = this.row.querySelector(".picture-facts");
     this.sheet = Object.assign(document.createElement("dialog"), { className: "sheet picture-sheet", ariaLabel: this.name || this.text.placeholder });
@@ -183,6 +183,12 @@ class Picture {
     openLayer(this.sheet);
     this.text.focus();
     this.sheet.onclose = () => this.sheet.replaceWith(this.thumb, facts);
+  }
+
+  /** Focus a control, or the button that opens its dialog. */
+  reach(control, act = "focus") {
+    if (control.checkVisibility()) control.focus();
+    else this.row.querySelector("[data-details]")[act]();
   }
 
   cancel() {
@@ -238,7 +244,8 @@ class Editor {
     addEventListener("online", () => this.#pictures.filter(({ state }) => state === "lost").forEach((each) => each.upload()));
     element.querySelector("[data-describe]").onclick = () => {
       this.reminder.hidden = true;
-      this.#pictures.find(({ isDescribed }) => !isDescribed)?.text.focus();
+      const picture = this.#pictures.find(({ isDescribed }) => !isDescribed);
+      picture?.reach(picture.text, "click");
     };
     element.querySelector("[data-post-anyway]").onclick = () => {
       this.#isReminded = true;
@@ -326,7 +333,7 @@ class Editor {
     [this.#pictures[at], this.#pictures[at + step]] = [other, picture];
     this.rows.append(...this.#pictures.map(({ row }) => row));
     this.changed();
-    (button.disabled ? picture.row.querySelector("[data-move]:not(:disabled)") : button)?.focus();
+    picture.reach(button.disabled ? picture.row.querySelector("[data-move]:not(:disabled)") : button);
   }
 
   remove(picture) {
@@ -335,7 +342,7 @@ class Editor {
     picture.cancel();
     this.changed();
     const next = this.#pictures[at] ?? this.#pictures[at - 1];
-    (next?.row.querySelector("[data-remove]") ?? this.root.querySelector("textarea")).focus();
+    next ? next.reach(next.row.querySelector("[data-remove]")) : this.root.querySelector("textarea").focus();
   }
 
   discard(id) {

@@ -23,7 +23,6 @@ class Viewer {
     this.count = element.querySelector("#viewer-count");
     this.alt = element.querySelector(".viewer-alt");
     this.download = element.querySelector("[download]");
-    this.close = element.querySelector("[data-close]");
     this.report = element.querySelector(".viewer-report");
     this.steps = element.querySelectorAll("[data-step]");
     const isReversed = getComputedStyle(element).direction === "rtl";
@@ -56,7 +55,6 @@ class Viewer {
     if (report) this.report.href = report.getAttribute("href");
     this.#show(this.#links.indexOf(link));
     openLayer(this.element);
-    this.close.focus(); // not "Report"
   }
 
   #step(step) {
@@ -68,8 +66,8 @@ class Viewer {
     this.#at = at;
     const link = this.#links[at];
     const shown = link.querySelector("img");
-    const { width, height, alt } = shown;
-    const image = Object.assign(new Image(Number(shown.getAttribute("width")) || width, Number(shown.getAttribute("height")) || height), { alt, src: link.href, draggable: false });
+    const { alt } = shown;
+    const image = Object.assign(new Image(shown.getAttribute("width"), shown.getAttribute("height")), { alt, src: link.href, draggable: false });
     this.stage.querySelector("img")?.remove();
     this.stage.prepend(image);
     const { one, many } = this.count.dataset;

@@ -234,6 +234,23 @@ def test_a_time_that_was_chosen_is_kept_and_the_button_says_it(me: BrowserPage) 
     expect(sheet.locator(".composer-foot > [type=submit]")).to_have_text("Schedule")
 
 
+def test_on_a_phone_the_reminder_opens_the_description_and_focus_stays_on_the_pictures(me: BrowserPage) -> None:
+    me.page.locator(".nav-compose a").tap()
+    add_pictures(me, 3)
+    me.page.locator("dialog.sheet .composer-foot > [type=submit]").tap()
+    me.page.locator("[data-describe]").tap()
+    expect(me.page.locator("dialog.picture-sheet textarea")).to_be_focused()
+    me.page.keyboard.press("Escape")
+    expect(me.page.locator("dialog.picture-sheet")).to_have_count(0)
+    buttons = me.page.locator(".picture-alt")
+    for press in ('[data-move="1"]', "button[data-remove]"):
+        buttons.first.tap()
+        me.page.locator(f"dialog.picture-sheet {press}").tap()
+        expect(me.page.locator("dialog.picture-sheet")).to_have_count(0)
+        expect(me.page.locator(".picture-alt:focus")).to_have_count(1)
+    expect(me.page.locator("dialog.sheet .picture-row")).to_have_count(2)
+
+
 def test_a_failure_is_said_above_the_sheet(me: BrowserPage) -> None:
     me.page.route("**/pictures/dialogs/", lambda route: route.abort())
     me.page.locator(".nav-compose a").tap()
