@@ -36,7 +36,7 @@ async function finishDeletion(path, showings, hide) {
   noteChange();
   const { ok, status, data } = await send(path, {}, { keepalive: true });
   note("");
-  if (ok || status === 404) return showings.forEach(takeOut);
+  if (ok || status === 404) return showings.some((each) => each.closest(".thread-post")) ? location.replace("/") : showings.forEach(takeOut);
   hide(false);
   toast(data.message || word("notDone"));
 }
@@ -137,7 +137,7 @@ function onClick(event) {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   const button = event.target.closest("button[data-delete], button[data-follow]");
   const next = event.target.closest('.pager a[rel="next"]');
-  if (button && !button.closest(".thread-post")) {
+  if (button) {
     event.preventDefault();
     inPlace(button, button.dataset.delete ? deletePost : follow, () => location.reload());
   } else if (next) {

@@ -240,3 +240,22 @@ def test_the_page_after_the_compose_page_takes_the_posts_back_as_a_draft(reader:
     form.locator("textarea[name=text]").press("Control+Enter")
     expect(me.page.locator(".toast")).to_contain_text("Your posts are published.")
     assert texts_of(own) == ["two", "one"]
+
+
+def test_a_deletion_on_the_page_of_the_post_can_be_undone_and_then_leads_home(
+    me: BrowserPage, own: HttpVisitor
+) -> None:
+    post = own.publishes("words to delete")
+    me.go_to(post["url"])
+    shown = me.page.locator(".thread-post article")
+    delete = shown.locator("[data-delete]")
+    shown.locator("summary.action").first.click()
+    shown.locator("summary.menu-item").click()
+    delete.click()
+    expect(shown).to_be_hidden()
+    me.page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(shown).to_be_visible()
+    shown.locator("summary.action").first.click()
+    delete.click()
+    me.page.wait_for_url(f"{me.url}/")
+    expect(me.entries).to_have_count(0)
