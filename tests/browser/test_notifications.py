@@ -74,3 +74,18 @@ def test_notifications_are_read_without_a_script(reader: OpenReader, own: HttpVi
     never.check()
     me.page.get_by_role("button", name="Save").click()
     expect(never).to_be_checked()
+
+
+def test_the_sentence_keeps_its_width_when_the_script_shortens_the_time(
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
+) -> None:
+    post = own.publishes("words that somebody likes")
+    friend.post(f"/posts/{post['id']}/like/")
+    me = reader(own, viewport={"width": 1280, "height": 800})
+    me.go_to("/notifications/")
+    row = me.page.locator(".told-line").first
+    expect(row.locator("time")).to_have_text("now")
+    widths = "(row) => [row, row.querySelector('p')].map((each) => each.getBoundingClientRect().width)"
+    shown = row.evaluate(widths)
+    row.locator("time").evaluate("(time) => (time.textContent = '30 Nov 2026, 10:10 UTC')")
+    assert row.evaluate(widths) == shown
