@@ -1,7 +1,6 @@
 """The form fields of a picture. Their names are Mastodon's."""
 
 import math
-import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -14,7 +13,6 @@ from timelines.media.media import Crop, MediaChange, MediaKind
 
 KINDS = ("picture", "avatar", "header")
 NOT_NUMBERS = _("These must be numbers within the picture, separated by commas.")
-DECIMAL_COMMAS = re.compile(r"(-?\d+),(\d+),(-?\d+),(\d+)", re.ASCII)
 PICTURES, PICTURE_NAMES = "media_attributes", ("id", "description", "focus")
 
 
@@ -24,7 +22,9 @@ def parse_focus(fields: Mapping[str, str]) -> tuple[float, float] | None:
     Apps round beyond the edge, divide by the size of a view that is not shown yet, and write "0,5,-0,25" in languages
     with a decimal comma.
     """
-    text = DECIMAL_COMMAS.sub(r"\1.\2,\3.\4", fields.get("focus", ""))
+    text = fields.get("focus", "")
+    if text.count(",") == 3:
+        text = "{}.{},{}.{}".format(*text.split(","))
     numbers = _parse_numbers({"focus": text}, "focus", 2)
     if numbers is None:
         return None

@@ -254,8 +254,8 @@ async def test_a_call_to_a_frozen_server_times_out(postgres: PostgresServer) -> 
 
 async def test_a_call_to_a_blocked_backend_times_out(postgres: PostgresServer) -> None:
     """The archive drops the connection, and the server's own time-out ends the wait for the lock."""
-    archive = PostgresArchive(postgres.url, timeout_s=0.3)
-    await archive.put([(1, b"a")])
+    patient, archive = PostgresArchive(postgres.url), PostgresArchive(postgres.url, timeout_s=0.3)
+    await patient.put([(1, b"a")])
     with postgres.client() as client, client.transaction():
         client.execute("LOCK TABLE archived_posts IN ACCESS EXCLUSIVE MODE")
         started = time.monotonic()
@@ -263,7 +263,8 @@ async def test_a_call_to_a_blocked_backend_times_out(postgres: PostgresServer) -
             with pytest.raises(ArchiveUnavailable):
                 await use
         assert time.monotonic() - started < TIMEOUT_S
-    assert await archive.get([1]) == {1: b"a"}
+    assert await patient.get([1]) == {1: b"a"}
+    await patient.close()
     await archive.close()
 
 
