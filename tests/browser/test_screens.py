@@ -113,7 +113,7 @@ def test_the_labels_of_the_navigation_do_not_touch_on_a_narrow_phone(
 def test_the_bar_of_a_phone_has_equal_parts(reader: OpenReader, own: HttpVisitor, language: str) -> None:
     me = reader(own, viewport=PHONE, locale=language)
     me.go_to("/")
-    widths = me.page.locator(".site-nav li").evaluate_all("all => all.map((each) => each.offsetWidth)")
+    widths = me.page.locator(".site-nav li:visible").evaluate_all("all => all.map((each) => each.offsetWidth)")
     assert max(widths) - min(widths) <= 1, widths
     assert find_touching_labels(me) == []
 
@@ -183,3 +183,13 @@ def test_only_the_button_of_the_composer_is_filled_on_home(reader: OpenReader, v
         filled[path] = link.evaluate("link => getComputedStyle(link).backgroundColor")
     assert filled["/"] == "rgba(0, 0, 0, 0)"
     assert filled["/public/"] != filled["/"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (900, 700), (844, 390)])
+def test_the_own_profile_the_public_posts_and_the_lists_are_one_click_away(
+    reader: OpenReader, own: HttpVisitor, width: int, height: int
+) -> None:
+    me = reader(own, viewport={"width": width, "height": height})
+    me.go_to("/search/")
+    for path in (f"/@{own.handle}/", "/public/", "/lists/", "/accounts/logout/"):
+        expect(me.page.locator(f'.site-header a[href="{path}"]')).to_be_in_viewport(ratio=1)
