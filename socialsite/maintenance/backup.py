@@ -87,7 +87,7 @@ class Backup:
 
     async def _write_keys(self, file: BackupWriter, node: Node, families: Mapping[str, str]) -> None:
         types = {key: self._types[family] for key, family in families.items() if family in self._types}
-        records = await read_key_records(node, list(families), types)
+        records = await read_key_records(node, list(map(Key.parse, families)), types)
         by_family = group_by(records, lambda record: families[record.key])
         self._types |= {family: records[0].type for family, records in by_family.items()}
 

@@ -48,7 +48,7 @@ class KeyRecord(NamedTuple):
 
 
 async def read_key_records(
-    node: Node, keys: Sequence[str], probable_types: Mapping[str, str] = MappingProxyType({})
+    node: Node, keys: Sequence[Key], probable_types: Mapping[str, str] = MappingProxyType({})
 ) -> list[KeyRecord]:
     """Return the values of keys of this node, without keys that were deleted meanwhile.
 
@@ -64,12 +64,12 @@ async def read_key_records(
         return [record for key in keys for record in await read_key_records(node, [key])]
 
 
-async def _try_read_key_records(node: Node, keys: Sequence[str], probable_types: Mapping[str, str]) -> list[KeyRecord]:
+async def _try_read_key_records(node: Node, keys: Sequence[Key], probable_types: Mapping[str, str]) -> list[KeyRecord]:
     unknown = [key for key in keys if key not in probable_types]
-    names = await node.execute_all([("TYPE", Key.parse(key)) for key in unknown])
+    names = await node.execute_all([("TYPE", key) for key in unknown])
     types = dict(probable_types)
     types.update((key, name.decode()) for key, name in zip(unknown, names, strict=True))
-    typed = [(Key.parse(key), types[key]) for key in keys if types[key] in FIRST_READS]
+    typed = [(key, types[key]) for key in keys if types[key] in FIRST_READS]
     first_reads: list[Command] = []
     for key, kind in typed:
         name, *arguments = FIRST_READS[kind]
@@ -180,9 +180,9 @@ def _is_valid_stream(parts: Sequence[bytes]) -> bool:
     return True
 
 
-def build_write_commands(record: KeyRecord) -> list[Command]:
-    """Return the commands that write the value to an absent key."""
-    key, parts = Key.parse(record.key), record.parts
+def build_write_commands(key: Key, record: KeyRecord) -> list[Command]:
+    """Return the commands that write the value of the record to `key`, which is absent."""
+    parts = record.parts
     if record.type == "string":
         expiry = ("PXAT", record.expires_ms) if record.expires_ms else ()
         return [("SET", key, parts[0], *expiry)]

@@ -3,7 +3,7 @@
 The bodies of archived posts are written to the archive, or to the store if the site has no archive.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from socialsite.batches import batches, group_by
 from socialsite.maintenance.backup_file import BackupReader
@@ -52,7 +52,7 @@ class Restore:
         for position, records in file.iterate_blocks():
             alive = [record for record in records if not 0 < record.expires_ms <= now_ms]
             bodies = [(Key.parse(r.key), r.parts[0]) for r in alive if r.type == ARCHIVED_BODY_TYPE]
-            stored = [record for record in alive if record.type != ARCHIVED_BODY_TYPE]
+            stored = {Key.parse(record.key): record for record in alive if record.type != ARCHIVED_BODY_TYPE}
             await self._write(stored)
             await self._verify(stored)
             await self._put_bodies(bodies)
@@ -60,24 +60,25 @@ class Restore:
             on_progress(position)
         return written
 
-    async def _write(self, records: Sequence[KeyRecord]) -> None:
+    async def _write(self, records: Mapping[Key, KeyRecord]) -> None:
         """Delete the keys and write them, so that a restore may be repeated."""
         commands: list[Command] = []
-        for record in records:
-            commands += [("DEL", Key.parse(record.key)), *build_write_commands(record)]
+        for key, record in records.items():
+            commands += [("DEL", key), *build_write_commands(key, record)]
             if len(commands) >= COMMANDS_PER_ROUND:
                 await self._store.execute_all(commands)
                 commands = []
         await self._store.execute_all(commands)
 
-    async def _verify(self, records: Sequence[KeyRecord]) -> None:
+    async def _verify(self, records: Mapping[Key, KeyRecord]) -> None:
         """Read keys directly from the servers, not through a proxy, and compare them. Keys may expire meanwhile.
 
         Raises VerificationFailed.
         """
-        unverified = {record.key: record for record in records}
-        for keys in batches((Key.parse(record.key) for record in records), COMMANDS_PER_ROUND):
-            for record in await self._read_back(keys):
+        unverified = {record.key: record for record in records.values()}
+        types = {record.key: record.type for record in records.values()}
+        for keys in batches(records, COMMANDS_PER_ROUND):
+            for record in await self._read_back(keys, types):
                 if unverified.get(record.key) == record:
                     del unverified[record.key]
         expired_ms = await self._store.now_ms() + CLOCK_SKEW_MS if unverified else 0
@@ -85,11 +86,11 @@ class Restore:
         if wrong:
             raise VerificationFailed(f"{len(wrong)} keys are not as in the file, first {wrong[0]}")
 
-    async def _read_back(self, keys: Sequence[Key]) -> list[KeyRecord]:
+    async def _read_back(self, keys: Sequence[Key], types: Mapping[str, str]) -> list[KeyRecord]:
         records: list[KeyRecord] = []
         for owner, node_keys in group_by(keys, self._store.node).items():
             for node in [owner] if owner in self._store.nodes else self._store.nodes:
-                records += await read_key_records(node, node_keys)
+                records += await read_key_records(node, node_keys, types)
         return records
 
 

@@ -158,7 +158,7 @@ async def test_values_of_every_type_are_restored_unchanged(store: Store, deploym
     assert len(records) == 9
     deployment.empty()
     for record in records:
-        await store.execute_all(build_write_commands(record))
+        await store.execute_all(build_write_commands(Key.parse(record.key), record))
     key_records = [await read_key_records(each, list(dict.fromkeys(names))) for each in store.nodes]
     back = {record.key: record for part in key_records for record in part}
     assert [back[record.key] for record in records] == records
