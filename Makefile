@@ -80,6 +80,7 @@ faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel
 	@$(PYTEST) tests/faults $(ARGS)
 
 foreign: $(VENV)/.dev ## Run Mastodon clients against this site (ARGS="toot -k lists", MASTODON_OPENAPI=folder; needs package indexes)
+	@$(BIN)/python -m socialsite.translations
 	@$(BIN)/python -m tests.foreign $(ARGS)
 
 cluster: $(VENV)/.dev ## Start a topology on loopback until Ctrl-C (TOPOLOGY=sentinel, twemproxy, shards-hash...)
