@@ -40,7 +40,7 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     opens_warnings: bool = False
     """True if posts with a content warning are shown open."""
     language: str | None = None
-    """The language that new posts have unless their writer chooses another. An ISO 639-1 code."""
+    """The language that new posts have unless their writer chooses another. An ISO 639 code (languages.py)."""
     languages: tuple[str, ...] = ()
     """The languages of posts on public timelines. Empty for all. Posts without a language are always shown."""
     audience: DefaultAudience = "public"

@@ -1,4 +1,8 @@
-"""The languages of posts: ISO 639-1 codes with the name of each language in the language itself (Unicode CLDR 47)."""
+"""The languages of posts: ISO 639 codes with their names in the language itself (most of Unicode CLDR 47).
+
+A code has two letters if ISO 639-1 has the language, else three. Of the latter, the list has those that Mastodon lists,
+and those in which many people write.
+"""
 
 from functools import lru_cache
 from pathlib import Path

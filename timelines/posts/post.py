@@ -70,7 +70,7 @@ class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sensitive: bool = False
     """True if the pictures are blurred until the reader asks for them."""
     language: str | None = None
-    """The language of the text, as an ISO 639-1 code in lower case."""
+    """The language of the text, as an ISO 639 code (languages.py)."""
     media: tuple[MediaAttachment, ...] = ()
     poll: Poll | None = None
     quote_of: PostId | None = None

@@ -15,6 +15,7 @@ from socialsite.languages import parse_language
         ("arb", "ar"), ("arz", "ar"), ("pes", "fa"), ("prs", "fa"), ("deu", "de"), ("ger", "de"),
         ("no", "no"), ("nb", "nb"), ("nn-NO", "nn"), ("no-bok", "no"),
         ("tl", "tl"), ("fil-PH", "tl"), ("tw", "tw"), ("pt-BR", "pt"),
+        ("ast", "ast"), ("kab-DZ", "kab"), ("nds_NL", "nds"), ("GSW", "gsw"), ("smj-SE", "smj"), ("tok", "tok"),
         ("i-lux", "lb"), (" de ", "de"), ("", None), ("xx", None), ("und", None),
         ("-", None), ("de" * 60, None), ("\u0661", None),
     ],
