@@ -8,7 +8,9 @@ import csv
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from io import TextIOWrapper
+from itertools import islice
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -58,19 +60,20 @@ def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
     text = TextIOWrapper(file, _find_encoding(file), newline="")
     address_at, detail_at = (1, 0) if content == "lists" else (0, 1)
     try:
-        separator = _find_separator(text)
+        separator, has_addresses = _find_separator(text), False
         for number, row in enumerate(csv.reader(text, delimiter=separator), 1):
             if number > CSV_ROWS_CAP:
                 raise ArchiveUnreadable("too_large")
             fields = [field.strip() for field in row]
             names = [field.lower() for field in fields]
-            if number <= 2 and ADDRESS_HEADER in names:
+            if ADDRESS_HEADER in names and not has_addresses:
                 if content in OTHER_HEADERS and OTHER_HEADERS[content] in names:
                     raise ArchiveUnreadable("unknown_format")
                 address_at = names.index(ADDRESS_HEADER)
                 header = LIST_HEADER if content == "lists" else BOOSTS_HEADER
                 detail_at = names.index(header) if header in names else int(not address_at)
-            elif any(fields) and (number > 2 or not names[0].startswith((LIST_HEADER, "sep="))):
+            elif any(fields) and (has_addresses or not names[0].startswith((LIST_HEADER, "sep="))):
+                has_addresses = True
                 address, detail = (fields[at] if at < len(fields) else "" for at in (address_at, detail_at))
                 is_list = content == "lists"
                 yield AddressRow(number, address, detail if is_list else "", is_list or detail.lower() not in FALSE)
@@ -100,7 +103,8 @@ def _find_encoding(file: IO[bytes]) -> str:
 
 def _find_separator(text: TextIOWrapper) -> str:
     """Return the separator that Excel's first line names, or the one that divides it into the most fields."""
-    first = text.readline(LINE_MAX_LENGTH).strip("\r\n")
+    lines = islice(iter(partial(text.readline, LINE_MAX_LENGTH), ""), CSV_ROWS_CAP)
+    first = next(filter(str.strip, lines), "").strip("\r\n")
     text.seek(0)
     if first.lower().startswith("sep=") and len(first) == 5:
         return first[4]

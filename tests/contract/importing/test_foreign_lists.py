@@ -23,6 +23,7 @@ SEMICOLONS = FOLLOWING.replace(",", ";")
         b"\xfe\xff" + FOLLOWING.encode("utf-16-be"), f"sep=;\r\n{SEMICOLONS}".encode(),
         SEMICOLONS.replace("FALSE", "FALSCH").encode("cp1252"), FOLLOWING.replace("\r\n", "\r").encode(),
         b"Show boosts,Account address\nfalse,@bob@SITE.example\ntrue,acct:carol@site.example\n",
+        f"\r\n \r\n\r\n{SEMICOLONS}".encode("utf-8-sig"), f";;;\n;;;\n;;;\n{SEMICOLONS}".encode(),
         b'"bob";"false"\n"carol"\n', b"bob@site.example,false\ncarol@site.example,withReplies=true\n",
     ],
 )  # fmt: skip
