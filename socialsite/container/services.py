@@ -70,10 +70,11 @@ class Services(PostServices):
     @property
     def background_queues(self) -> dict[str, BackgroundQueue]:
         """The queues whose jobs each worker performs, by their names."""
+        media = self.media_processing
         queues = (
             BackgroundQueue(self.outbox, self.fan_out.handle),
-            BackgroundQueue(self.media_queue, self.media_processing.handle_quickly, PICTURES_AT_ONCE),
-            BackgroundQueue(self.slow_pictures_queue, self.media_processing.handle, 1),
+            BackgroundQueue(self.media_queue, media.handle_quickly, PICTURES_AT_ONCE, JOB_TIMEOUT_S, media.abandon),
+            BackgroundQueue(self.slow_pictures_queue, media.handle, 1, JOB_TIMEOUT_S, media.abandon),
             BackgroundQueue(self.push_queue, self.push_sending.handle),
             BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S, self.imports.abandon),
             BackgroundQueue(self.export_queue, self.imports.handle, 1, JOB_TIMEOUT_S, self.imports.abandon),

@@ -110,6 +110,17 @@ class MediaProcessing(Part):
             await self.slow_pictures.add(payload, sender=job.sender or job.owner)
         return ()
 
+    async def abandon(self, payload: bytes) -> None:
+        """Refuse the picture of a job that failed for good, so that nobody waits for it."""
+        try:
+            parsed = parse_name(decode_job(payload).name)
+        except PermanentFailure:
+            return
+        row = parsed and await self.rows.find(parsed[0])
+        if row and row.state == "processing":
+            with postpones_storage_failures():
+                await self._refuse(row, "unreadable")
+
     async def _perform(self, job: EncodePicture, *, is_quick: bool) -> None:
         parsed = parse_name(job.name)
         if parsed is None:

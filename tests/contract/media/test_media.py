@@ -248,6 +248,21 @@ async def test_a_picture_that_takes_long_is_encoded_after_the_pictures_of_others
     assert (await rows.find(slow.id)).state == "ready"
 
 
+@pytest.mark.parametrize("name", ["media", "slowpictures"])
+async def test_a_picture_whose_job_failed_for_good_is_refused_at_once(services, alice: Person, name: str):
+    row = await services.media.upload(owner_id=alice.id, content=uploaded(picture()))
+    services.background_queues[name].make_worker()
+    queue = services.background_queues[name].queue
+    await queue.create_group()
+    await queue.add(encode_job(EncodePicture(row.name)))
+    await queue.add(b"not a job")
+    for job in await queue.fetch("abad1dea", 10, 10):
+        await queue.move_to_dead_letters(job, "the encoder was killed five times")
+    with pytest.raises(MediaInvalid):
+        await services.media.find_own(alice.id, row.id)
+    assert await MediaFiles().list_names() == []
+
+
 async def test_a_picture_that_waits_for_a_processor_is_not_slow(services, alice: Person):
     row = await services.media.upload(owner_id=alice.id, content=uploaded(animation(60, (600, 400)), "a.gif"))
     performing = asyncio.create_task(perform_all(services.media_queue, services.media_processing.handle_quickly))
