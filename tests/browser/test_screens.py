@@ -9,7 +9,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.scenes.base import goes_as_staff
 from tests.browser.test_pages import prepare_scene
 from tests.support.chromium import BrowserPage
-from tests.support.page_health import small_targets
+from tests.support.page_health import overflowing_elements, small_targets
 from tests.support.sites import QuickstartSite
 from tests.support.visitor import HttpVisitor
 
@@ -141,6 +141,29 @@ def test_letters_of_twice_the_size_cut_nothing_off_on_a_phone(reader: OpenReader
         assert me.page.evaluate("getComputedStyle(document.documentElement).fontSize") == "32px"
         assert me.page.evaluate(CUT_LINKS) == [], path
         assert me.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], path
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+def test_no_page_of_a_visitor_is_wider_than_a_phone_with_letters_of_twice_the_size(
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor, language: str
+) -> None:
+    post = own.publishes("words for #everybody")["url"]
+    friend.follows(own.handle)
+    me = reader(locale=language)
+    me.page.add_init_script(
+        "addEventListener('DOMContentLoaded', () => (document.documentElement.style.fontSize = '200%'))"
+    )
+    for path in (
+        *("/", "/public/", "/search/", f"/search/?q={own.handle}", "/search/?q=nothing+like+it", "/tags/everybody/"),
+        *(f"/@{own.handle}/", f"/@{own.handle}/followers/", f"/@{own.handle}/following/", "/tags/trending/"),
+        *(post, f"{post}likes/", f"{post}boosts/", f"{post}quotes/", f"{post}history/", "/@nobody_by_this_name/"),
+        *("/about/", "/rules/", "/privacy/", "/terms/", "/display/"),
+        *("/accounts/login/", "/accounts/signup/", "/accounts/reset/"),
+    ):
+        me.go_to(path)
+        for width in (320, 390):
+            me.page.set_viewport_size({"width": width, "height": 780})
+            assert overflowing_elements(me.page) == [], path
 
 
 @pytest.mark.nightly
