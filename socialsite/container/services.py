@@ -18,7 +18,7 @@ from timelines.audit.sampler import AuditSampler
 from timelines.demo.load import DemoLoader
 from timelines.exporting.archive import ArchiveSources
 from timelines.exporting.service import ExportService
-from timelines.exporting.transfer import JOB_TIMEOUT_S
+from timelines.exporting.transfer import JOB_TIMEOUT_S as ARCHIVE_TIMEOUT_S
 from timelines.exporting.transfer import RETRY_POLICY as TRANSFER_RETRIES
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.affected_timelines import AffectedTimelines
@@ -73,11 +73,11 @@ class Services(PostServices):
         media = self.media_processing
         queues = (
             BackgroundQueue(self.outbox, self.fan_out.handle),
-            BackgroundQueue(self.media_queue, media.handle_quickly, PICTURES_AT_ONCE, JOB_TIMEOUT_S, media.abandon),
-            BackgroundQueue(self.slow_pictures_queue, media.handle, 1, JOB_TIMEOUT_S, media.abandon),
+            BackgroundQueue(self.media_queue, media.handle_quickly, PICTURES_AT_ONCE, on_dead_letter=media.abandon),
+            BackgroundQueue(self.slow_pictures_queue, media.handle, 1, on_dead_letter=media.abandon),
             BackgroundQueue(self.push_queue, self.push_sending.handle),
-            BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S, self.imports.abandon),
-            BackgroundQueue(self.export_queue, self.imports.handle, 1, JOB_TIMEOUT_S, self.imports.abandon),
+            BackgroundQueue(self.archive_queue, self.imports.handle, 1, ARCHIVE_TIMEOUT_S, self.imports.abandon),
+            BackgroundQueue(self.export_queue, self.imports.handle, 1, ARCHIVE_TIMEOUT_S, self.imports.abandon),
             BackgroundQueue(self.mail_queue, self.mail_sending.handle, MAILS_AT_ONCE, MAIL_TIMEOUT_S),
             BackgroundQueue(self.preview_queue, self.previews.handle),
         )
